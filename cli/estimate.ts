@@ -12,12 +12,14 @@ import {
   type StageEstimate,
   withMeasuredLinks,
 } from '../layout/cost';
+import { memory } from '../picture/cost';
+import { traffic } from '../picture/flows';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { readMeasuredGroups, readMeasuredRun } from './measurements';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
 import { EXIT, fail, print, rounded } from './output';
 import type { OutputItem } from './outputSchemas';
-import { gigabytes, memory, table } from './table';
+import { table } from './table';
 
 interface Options {
   readonly format: Format;
@@ -179,7 +181,7 @@ function* textOf(file: string, answer: Answer | null, failedGpus = 0): Iterable<
       module === null ? group : terminalLine(`${module} ${group}`),
       carries,
       collective,
-      gigabytes(bytesPerStep),
+      traffic(bytesPerStep),
       String(timesPerStep),
       tier === 'nvlink' ? 'NVLink' : 'network',
     ]),

@@ -19,6 +19,7 @@ import {
   withMeasuredLinks,
   withModel,
 } from '../layout/cost';
+import { memory } from '../picture/cost';
 import { DIAGRAM_WIDTH, diagramSvg } from '../picture/svg';
 import { scatterOf, tradeoffsHeadline } from '../picture/tradeoffs';
 import { inputFiles } from './files';
@@ -27,7 +28,7 @@ import { type Format, formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, records, rounded } from './output';
 import type { OutputItem } from './outputSchemas';
 import { saveFile } from './save';
-import { memory, table } from './table';
+import { table } from './table';
 
 interface Options {
   readonly format: Format;

@@ -16,13 +16,14 @@ import {
   secondsText,
   terminalLine,
 } from '../layout';
+import { memory } from '../picture/cost';
 import { checkpointJson, checkpointText } from './checkpoint';
 import { inputFiles, soundLayout } from './files';
 import { formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print } from './output';
 import type { Output } from './outputSchemas';
 import { plannedJson } from './plan';
-import { memory, table } from './table';
+import { table } from './table';
 
 interface Options {
   readonly format: 'text' | 'json';

@@ -1,5 +1,3 @@
-import { gibibytes } from '../layout';
-
 /** Columns as wide as their widest cell, the first to the left, the others to the right; two spaces before each line. */
 export function* table(rows: readonly (readonly string[])[]): Iterable<string> {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -11,9 +9,3 @@ export function* table(rows: readonly (readonly string[])[]): Iterable<string> {
   }
   yield '\n';
 }
-
-/** Bytes that travel. */
-export const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`;
-
-/** Memory, in the unit in which GPUs have it. */
-export const memory = (bytes: number): string => `${gibibytes(bytes)} GiB`;

@@ -1,13 +1,15 @@
-import { expect, test } from 'vitest';
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
 import { MarkupContent } from 'vscode-languageserver';
-import { memory } from '../../cli/table';
-import { check, fullestStage, gibibytes, neighbours, planLayouts, scoreOf } from '../../layout';
-import { estimateOfChecked } from '../../layout/cost';
-import { costHeadline, costOf } from '../../picture/cost';
+import { applyEdits, type Checked, check, gibibytes, neighbours, planLayouts, type Score, scoreOf } from '../../layout';
+import { comparisonOf } from '../../picture/comparison';
+import { costHeadline, costOf, totalOf } from '../../picture/cost';
+import { figuresOf } from '../../picture/scoreboard';
+import { completion } from '../../server/features/completion';
 import { hover } from '../../server/features/hover';
 import { inlayHints } from '../../server/features/inlayHints';
 
-const LAYOUT = `layout: 1
+const TIGHT = `layout: 1
 cluster: {nodes: 2, gpus_per_node: 8, gpu: H100, gpu_memory: 50GB}
 parallelism: {tp: 4}
 model: {num_layers: 32, hidden_size: 6144, num_attention_heads: 48, vocab_size: 128256, gated_linear_unit: true}
@@ -16,34 +18,110 @@ batch: {micro_batch_size: 4, global_batch_size: 64}
 optimizer: {use_distributed_optimizer: true}
 `;
 
-const shownIn = (text: string) => /(?:~|about )(\d[\d.,]*)/.exec(text)?.[1];
+const examples = readdirSync('examples')
+  .filter((name) => name.endsWith('.layout.yaml'))
+  .map((name) => [name, readFileSync(`examples/${name}`, 'utf8')] as const);
 
-test('every place shows the same memory of a layout', () => {
-  const checked = check(LAYOUT);
-  const estimate = estimateOfChecked(checked);
-  const total = estimate && fullestStage(estimate)?.totalBytes;
-  const words = gibibytes(total ?? Number.NaN);
-  const { facts, resolved } = checked;
-  if (!facts || !resolved) {
-    throw new Error('the layout has errors');
+/** Every example whose cost is known, one that does not fit its GPU, and all that lie one change away. */
+const layouts = [...examples, ['tight', TIGHT] as const].flatMap(([name, text]) => [
+  [name, text] as const,
+  ...neighbours(check(text)).map(({ key, to, edits }) => [`${name}, ${key} ${to}`, applyEdits(text, edits)] as const),
+]);
+
+interface Costed {
+  readonly text: string;
+  readonly checked: Checked;
+  readonly score: Score;
+  /** The need and its range in GiB, as they are written everywhere. */
+  readonly need: string;
+  readonly range: readonly string[];
+}
+
+function costed(text: string): Costed {
+  const checked = check(text);
+  const score = scoreOf(checked);
+  if (!score) {
+    throw new Error('the layout has no cost');
   }
+  return { text, checked, score, need: gibibytes(score.totalBytes), range: score.totalInterval.map(gibibytes) };
+}
 
-  const whole = { start: { line: 0, character: 0 }, end: { line: 9, character: 0 } };
-  const hints = inlayHints(checked, whole).map(({ label }) => String(label));
-  expect(hints.map(shownIn)).toContain(words);
-  expect(shownIn(costHeadline(resolved, costOf(facts)).title)).toBe(words);
-  expect(gibibytes(scoreOf(checked)?.totalBytes ?? Number.NaN)).toBe(words);
-  expect(memory(total ?? Number.NaN)).toBe(`${words} GiB`);
+const numbersIn = (text: string): string[] => [...text.matchAll(/\d[\d.,]*\d|\d/g)].map(([number]) => number);
 
-  const over = checked.diagnostics.find(({ code }) => code === 'memory-over');
-  expect(shownIn(over?.message ?? '')).toBe(words);
+const all = layouts.filter(([, text]) => scoreOf(check(text)));
+const originals = all.filter(([name]) => !name.includes(','));
+const onKnownGpu = originals.filter(([, text]) => scoreOf(check(text))?.gpuBytes);
 
-  const [twice] = neighbours(checked, ['parallelism.tp']).filter(({ to }) => to === '8');
-  const found = hover(checked, LAYOUT.indexOf('tp: 4'))?.contents;
-  const line = MarkupContent.is(found) ? found.value.split('\n').find((one) => one.startsWith('- tp 8')) : '';
-  expect(shownIn(line ?? '')).toBe(gibibytes(twice?.score.totalBytes ?? Number.NaN));
+describe('every place shows one memory of a layout, in GiB, with communicators and one range', () => {
+  test('there are layouts to hold against one another, some of which do not fit', () => {
+    expect(all.length).toBeGreaterThan(30);
+    expect(all.some(([, text]) => check(text).diagnostics.some(({ code }) => code === 'memory-over'))).toBe(true);
+  });
 
-  const plan = planLayouts(LAYOUT, { wanted: 1 });
-  const [first] = plan.ok ? plan.layouts : [];
-  expect(first?.totalBytes).toBe(scoreOf(check(first?.text ?? ''))?.totalBytes);
+  test.each(all)('%s', (_, text) => {
+    const { checked, score, need, range } = costed(text);
+    const { facts, resolved } = checked;
+    if (!facts || !resolved) {
+      throw new Error('the layout has errors');
+    }
+    // the Cost view, its stages and their whiskers
+    const result = costOf(facts);
+    const fullest = result.cost?.stages.toSorted((a, b) => totalOf(b) - totalOf(a))[0];
+    expect(fullest && [totalOf(fullest), fullest.low, fullest.high].map(gibibytes)).toEqual([need, ...range]);
+    expect(costHeadline(resolved, result).title).toContain(`about ${need} `);
+    // the scoreboard and the comparison
+    const memory = figuresOf(score, null).find(({ label }) => label === 'memory');
+    expect([memory?.value, ...numbersIn(memory?.range ?? '')]).toEqual([expect.stringMatching(`^${need} `), ...range]);
+    const { figures } = comparisonOf({ ...checked, resolved }, { ...checked, resolved });
+    expect(figures).toEqual([]);
+    // the hint behind the GPU
+    const whole = { start: checked.lines.positionAt(0), end: checked.lines.positionAt(text.length) };
+    const hint = inlayHints(checked, whole).find(({ label }) => String(label).startsWith('→ ~'));
+    if (facts.root.cluster.value?.gpu.written) {
+      expect(numbersIn(String(hint?.label))[0]).toBe(need);
+      expect(numbersIn(String(hint?.tooltip))).toEqual(range);
+    }
+    // the warning
+    const over = checked.diagnostics.find(({ code }) => code === 'memory-over');
+    expect(over === undefined).toBe(score.gpuBytes === null || score.totalBytes <= score.gpuBytes);
+    if (over) {
+      expect(over.message).toContain(`needs about ${need} GiB (${range.join(' to ')})`);
+    }
+  });
+
+  test.each(onKnownGpu)('%s: a plan says of each layout what it says of itself', (_, text) => {
+    const { score } = costed(text);
+    const plan = planLayouts(text, { wanted: 3 });
+    const layouts = plan.ok ? plan.layouts : [];
+    expect(layouts.length).toBeGreaterThan(0);
+    expect(plan.ok && plan.present?.totalBytes).toBe(score.totalBytes);
+    for (const planned of layouts) {
+      const { score: own } = costed(planned.text);
+      expect([planned.totalBytes, planned.totalInterval, planned.seconds]).toEqual([
+        own.totalBytes,
+        own.totalInterval,
+        own.seconds,
+      ]);
+    }
+  });
+
+  test.each(originals)('%s: completion and hover say of another value what that layout says of itself', (_, text) => {
+    const { checked } = costed(text);
+    const at = /\btp: (\d+)/.exec(text);
+    const start = (at?.index ?? 0) + 'tp: '.length;
+    const withTp = (tp: string) => `${text.slice(0, start)}${tp}${text.slice(start + (at?.[1]?.length ?? 0))}`;
+    const offered = completion(checked, checked.lines.positionAt(start));
+    expect(offered.length).toBeGreaterThan(0);
+    for (const { label, labelDetails, documentation } of offered) {
+      const { need, range, score } = costed(withTp(label));
+      const ofGpu = score.gpuBytes === null ? '' : ` of ${gibibytes(score.gpuBytes)}`;
+      expect(labelDetails?.description).toContain(`~${need}${ofGpu} GiB`);
+      const said = MarkupContent.is(documentation) ? documentation.value : '';
+      expect(said).toContain(`About ${need} GiB a GPU (${range.join(' to ')})${ofGpu}`);
+    }
+    const found = hover(checked, start)?.contents;
+    const lines = MarkupContent.is(found) ? found.value.split('\n').filter((line) => line.startsWith('- tp ')) : [];
+    const others = neighbours(checked, ['parallelism.tp']);
+    expect(lines.map((line) => numbersIn(line)[1])).toEqual(others.map(({ score }) => gibibytes(score.totalBytes)));
+  });
 });

@@ -35,10 +35,10 @@ const relative = (estimate, truth) => Math.abs(estimate / truth - 1);
 
 memoryOfTests();
 outOfMemory();
-for (const name of ['vtrain', 'nanotron', 'sailor', 'torchtitan']) {
+for (const name of ['vtrain', 'nanotron', 'sailor', 'torchtitan', 'megatron-h200']) {
   ranking(name);
 }
-ownStep();
+ownGpt();
 for (const name of ['calculon', 'vtrain', 'nanotron', 'bridge', 'mlperf51', 'torchtitan', 'sailor']) {
   absoluteTime(name);
 }
@@ -70,22 +70,24 @@ function memoryOfTests() {
   console.log(`  peak inside the interval: ${percent(mean(cases.map(({ covered }) => Number(covered))))}`);
 }
 
-/** A step that was written for this purpose, on one and two H200 (planner/step.py): the last stage, and the time. */
-function ownStep() {
-  const rows = rowsOf('step-h200');
-  const off = (estimated, measured) =>
-    Math.max(...rows.map((one) => relative(estimated(one), measured(one.row.measured))));
-  const states = off(
-    ({ estimate }) => estimate.perStage.at(-1).statesBytes,
-    ({ memory_bytes_allocated: bytes }) => bytes,
+/** Megatron-LM's own GPT on one and two H200 (planner/gpt.py), of which no constant was fitted: every stage's memory, and the time. */
+function ownGpt() {
+  const rows = rowsOf('megatron-h200');
+  const stages = rows.flatMap(({ row, estimate }) =>
+    estimate.perStage.map((stage, index) => {
+      const ranks = row.measured.memory_bytes_of_ranks;
+      return { stage, measured: ranks[(index * ranks.length) / estimate.perStage.length] };
+    }),
   );
-  const peak = off(
-    ({ estimate }) => estimate.perStage.at(-1).peakBytes,
-    ({ memory_bytes_peak: bytes }) => bytes,
-  );
+  const line = (label, errors) => `${label} ${percent(median(errors))}, largest ${percent(Math.max(...errors))}`;
+  const states = stages.map(({ stage, measured }) => relative(stage.statesBytes, measured.allocated));
+  const peaks = stages.map(({ stage, measured }) => relative(stage.peakBytes, measured.peak));
   const ratios = rows.map((one) => secondsOf(one) / one.row.measured.step_time_s);
   console.log(
-    `\nA step of our own, ${rows.length} layouts: largest error of states ${percent(states)}, of the peak ${percent(peak)}; time ${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)} of the measured`,
+    `\nMegatron-LM's own GPT on H200, ${rows.length} layouts, ${stages.length} stages: median error of ${line('states', states)}; of ${line('peaks', peaks)}`,
+  );
+  console.log(
+    `  step time: mean error ${percent(mean(ratios.map((ratio) => Math.abs(ratio - 1))))}, median ratio ${median(ratios).toFixed(2)} (${Math.min(...ratios).toFixed(2)} to ${Math.max(...ratios).toFixed(2)})`,
   );
 }
 

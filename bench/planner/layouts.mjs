@@ -36,7 +36,10 @@ export function layoutOf(row) {
     // NeMo's and Megatron Bridge's adapters are 32 wide (nemo/collections/llm/peft/lora.py, `dim`)
     lora: /lora/i.test(row.task ?? '') ? { rank: 32 } : {},
     recompute: recomputeOf(row),
-    moe: { moe_token_dispatcher_type: argsOf(row)['moe-token-dispatcher-type'] },
+    moe: {
+      moe_token_dispatcher_type: argsOf(row)['moe-token-dispatcher-type'],
+      moe_grouped_gemm: argsOf(row)['moe-grouped-gemm'],
+    },
     fsdp: layout.fsdp
       ? { enabled: true, data_parallel_sharding_strategy: argsOf(row)['data-parallel-sharding-strategy'] }
       : {},

@@ -101,11 +101,14 @@ class StageTable {
     const { model, sequence, communication } = this.job;
     const { attention, mlp, mamba, moe } = this.#shape.blocks;
     const shared = (model.moe?.sharedFfnHiddenSize ?? 0) > 0 ? moe : 0;
+    const again =
+      (recomputes(this.job, 'mlp') ? mlp : 0) +
+      (recomputes(this.job, 'moe') || recomputes(this.job, 'shared_experts') ? shared : 0);
     const call = {
       group: 'tp',
       carries: 'activations',
       kind: 'ring',
-      timesPerStep: (attention + mlp + mamba + shared) * (this.#forwards + this.#count),
+      timesPerStep: (attention + mlp + mamba + shared) * (this.#forwards + this.#count) + again * this.#count,
       hiddenBehind: communication.tensorOverlap ? 'products' : 'nothing',
     } as const;
     const bytes = HALF * tokensOf(this.job) * model.hiddenSize;

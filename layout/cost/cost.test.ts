@@ -8,7 +8,7 @@ import { type Block, type CostJob, shapeOf, shapeOfChunks } from './job';
 import { memoryOf } from './memory';
 import { shapeParameters } from './parameters';
 import { stateBytes } from './states';
-import { stepTime } from './time';
+import { MEGATRON, stepTime } from './time';
 import { trafficOf } from './traffic';
 
 const h100 = gpuKind('h100');
@@ -91,6 +91,8 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
     compute: 'bf16',
     inputBytes: 2,
     dispatcher: 'alltoall',
+    groupedExperts: true,
+    captured: [],
     ...rest,
   };
 }
@@ -262,6 +264,44 @@ describe('traffic', () => {
 });
 
 describe('time', () => {
+  test('what selective recomputation runs again takes its time, up to that of full recomputation', () => {
+    const seconds = (...modules: string[]) =>
+      stepTime(gpt3({ recompute: { granularity: 'selective', modules } })).microbatchSeconds;
+    const none = stepTime(gpt3()).microbatchSeconds;
+    const full = stepTime(gpt3({ recompute: { granularity: 'full', layers: null } })).microbatchSeconds;
+    expect(seconds()).toBe(none);
+    expect(seconds('core_attn')).toBeGreaterThan(none);
+    // of a layer of GPT-3, two thirds of the products are the feed-forward network's, and less than that of the rest
+    const share = (seconds('mlp') - none) / (full - none);
+    expect(share).toBeGreaterThan(0.5);
+    expect(share).toBeLessThan(2 / 3);
+    expect(seconds('core_attn', 'mlp', 'layernorm')).toBeLessThan(full);
+  });
+
+  test('a recomputed feed-forward network talks over its tensor-parallel group once more', () => {
+    const calls = (modules: string[]) =>
+      trafficOf(gpt3({ recompute: { granularity: 'selective', modules } })).find(({ group }) => group === 'tp')
+        ?.timesPerStep;
+    expect(calls(['core_attn'])).toBe(192 * 2 * 32);
+    expect(calls(['mlp'])).toBe((192 * 2 + 96) * 32);
+  });
+
+  test('small blocks cost what starting their kernels costs: each expert that is apart, and none that a graph replays', () => {
+    const small = { ...gpt3().model, hiddenSize: 512, ffnHiddenSize: 512 };
+    const moe = { numExperts: 64, topk: 1, ffnHiddenSize: 512, sharedFfnHiddenSize: 0 };
+    const blocks: Block[] = ['attention', 'moe'];
+    const job = gpt3({
+      model: { ...small, moe },
+      stages: [[{ blocks, embedding: true, loss: true, mtp: 0 }]],
+      degrees: { tp: 1, cp: 1, pp: 1, dp: 1, ep: 1, exptTp: 1, exptDp: 1 },
+      sequence: { ...gpt3().sequence, length: 64 },
+    });
+    const seconds = (change: Partial<CostJob>) => stepTime({ ...job, ...change }).microbatchSeconds;
+    const start = MEGATRON.blockSeconds;
+    expect(seconds({ groupedExperts: false }) - seconds({})).toBeCloseTo(3 * 63 * start, 3);
+    expect(seconds({}) - seconds({ captured: ['attention', 'moe'] })).toBeGreaterThan(3 * start);
+  });
+
   test('more micro-batches make the bubble smaller, virtual stages too', () => {
     const job = gpt3({ pp: 8 });
     const many = { ...job, batch: { micro: 1, global: 512 } };

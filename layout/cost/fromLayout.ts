@@ -6,22 +6,23 @@ import { defaultFfnHiddenSize } from '../topology/feedForward';
 import { nvlinkDomainOf } from '../topology/nvlinkDomain';
 import { patternOf, type Stage, stagePlanOf } from '../topology/stages';
 import { gpuKind, isTpu, UNKNOWN_GPU } from './gpus';
-import type {
-  Block,
-  Chunk,
-  ComputeType,
-  CostCommunication,
-  CostJob,
-  CostModel,
-  CostOptimizer,
-  CostSequence,
-  ExpertShape,
-  Fsdp,
-  GpuKind,
-  Hardware,
-  LatentAttention,
-  MambaShape,
-  Recompute,
+import {
+  BLOCKS,
+  type Block,
+  type Chunk,
+  type ComputeType,
+  type CostCommunication,
+  type CostJob,
+  type CostModel,
+  type CostOptimizer,
+  type CostSequence,
+  type ExpertShape,
+  type Fsdp,
+  type GpuKind,
+  type Hardware,
+  type LatentAttention,
+  type MambaShape,
+  type Recompute,
 } from './job';
 import { MEGATRON } from './time';
 
@@ -131,6 +132,8 @@ class Reader {
       compute: this.#compute(),
       inputBytes: INPUT_BYTES[this.#compute()],
       dispatcher: this.#dispatcher(),
+      groupedExperts: this.#groupedExperts(),
+      captured: this.#captured(),
     };
   }
 
@@ -390,6 +393,28 @@ class Reader {
     return written ?? 'alltoall';
   }
 
+  /** Launch files of models with experts say `--moe-grouped-gemm`, which is not Megatron-LM's default. */
+  #groupedExperts(): boolean {
+    const written = this.#root.moe.value?.moe_grouped_gemm;
+    if (!written?.written && !this.#root.launch.written && this.module.model.value?.num_experts.value !== undefined) {
+      this.notes.assumed.push('the experts of a rank as one grouped product (moe_grouped_gemm)');
+      return true;
+    }
+    return written?.value ?? false;
+  }
+
+  /** Blocks that CUDA graphs capture: whole layers where no modules are written (`--cuda-graph-modules`). */
+  #captured(): readonly Block[] {
+    const graph = this.#root.cuda_graph.value;
+    const isOn =
+      (graph?.cuda_graph_impl.value ?? 'none') !== 'none' ||
+      graph?.enable_cuda_graph.value === true ||
+      graph?.external_cuda_graph.value === true;
+    const modules = graph?.cuda_graph_modules.value;
+    const named = modules ? valuesOf(modules) : null;
+    return isOn ? BLOCKS.filter((block) => named === null || named.includes(GRAPH_MODULES[block])) : [];
+  }
+
   #recompute(): Recompute {
     const recompute = this.#root.recompute.value;
     switch (recompute?.granularity.value) {
@@ -455,6 +480,9 @@ class Reader {
     return precision?.fp8_format.value !== undefined ? 'fp8' : (this.module.model.value?.params_dtype.value ?? 'bf16');
   }
 }
+
+/** What `--cuda-graph-modules` calls the blocks. */
+const GRAPH_MODULES: Readonly<Record<Block, string>> = { attention: 'attn', mlp: 'mlp', moe: 'moe', mamba: 'mamba' };
 
 const CONTEXT_EXCHANGES = ['p2p', 'all_gather', 'a2a', 'a2a+p2p'] as const;
 

@@ -29,6 +29,10 @@ export interface CostJob {
   readonly inputBytes: number;
   /** The dispatcher of MoE tokens (`--moe-token-dispatcher-type`). */
   readonly dispatcher: 'allgather' | 'alltoall' | 'flex';
+  /** Whether the experts of a rank are one grouped product (`--moe-grouped-gemm`); else each starts kernels of its own. */
+  readonly groupedExperts: boolean;
+  /** Blocks that CUDA graphs replay, whose kernels need no starting. */
+  readonly captured: readonly Block[];
 }
 
 /** A block of a model: half of a transformer layer, or one layer of a hybrid model. */

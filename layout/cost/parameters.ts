@@ -97,6 +97,13 @@ function latentAttention(model: CostModel, tp: number): number {
   return query + keyValue + (heads * vHeadDim * h) / tp;
 }
 
+/** Parameters of the products that expand latent queries, keys and values, on one rank; 0 without multi-latent attention. */
+export function latentUpParameters({ model, degrees }: CostJob): number {
+  const { numAttentionHeads: heads, mla } = model;
+  const query = mla ? (mla.qLoraRank ?? 0) * heads * (mla.qkHeadDim + mla.qkPosEmbHeadDim) : 0;
+  return mla ? (query + mla.kvLoraRank * heads * (mla.qkHeadDim + mla.vHeadDim)) / degrees.tp : 0;
+}
+
 function feedForward(model: CostModel, width: number, tp: number): number {
   const { hiddenSize: h, gatedLinearUnit, bias } = model;
   const up = gatedLinearUnit ? 2 * width : width;

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { runs } from '../../test/harness/property';
 import { collectives } from './collectives';
 import { GPUS } from './gpus';
-import { blockCount, type CostDegrees, type CostJob, microbatches, shapeOf, tokensOf } from './job';
+import { type Block, blockCount, type CostDegrees, type CostJob, microbatches, shapeOf, tokensOf } from './job';
 import { vocabularyParameters } from './parameters';
 import { stageParameters } from './states';
 import { MEGATRON, NANOTRON, stepTime } from './time';
@@ -37,14 +37,17 @@ const jobs: fc.Arbitrary<CostJob> = fc
     gpusPerNode: fc.constantFrom(4, 8),
     fsdp: fc.constantFrom('no_shard', 'optim', 'optim_grads', 'optim_grads_params'),
     granularity: fc.constantFrom('none', 'selective', 'full'),
+    modules: fc.subarray(['core_attn', 'mlp', 'moe', 'moe_act', 'layernorm', 'shared_experts']),
     compute: fc.constantFrom('bf16', 'fp16', 'fp8', 'fp4'),
     dispatcher: fc.constantFrom('allgather', 'alltoall', 'flex'),
+    captured: fc.subarray(['attention', 'mlp', 'moe'] as Block[]),
     exchange: fc.constantFrom('p2p', 'all_gather', 'a2a'),
-    flags: fc.array(fc.boolean(), { minLength: 7, maxLength: 7 }),
+    flags: fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }),
   } as const)
   .map((one): CostJob => {
     const [tensorOverlap = false, expertOverlap = false, pipelineOverlap = false, sequenceParallel = false] = one.flags;
-    const [distributed = false, overlapGradReduce = false, overlapParamGather = false] = one.flags.slice(4);
+    const [distributed = false, overlapGradReduce = false, overlapParamGather = false, grouped = false] =
+      one.flags.slice(4);
     const ranks = one.tp * one.cp * one.dp;
     const ep = one.isMoe ? Math.min(one.ep, ranks / Math.min(one.exptTp, ranks)) : 1;
     const exptTp = one.isMoe ? Math.min(one.exptTp, ranks) : one.tp;
@@ -114,7 +117,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
         one.granularity === 'full'
           ? { granularity: 'full', layers: null }
           : one.granularity === 'selective'
-            ? { granularity: 'selective', modules: ['core_attn'] }
+            ? { granularity: 'selective', modules: one.modules }
             : { granularity: 'none' },
       fsdp: one.fsdp,
       lora: null,
@@ -136,6 +139,8 @@ const jobs: fc.Arbitrary<CostJob> = fc
       compute: one.compute,
       inputBytes: 2,
       dispatcher: one.dispatcher,
+      groupedExperts: grouped,
+      captured: one.captured,
     };
   });
 

@@ -7,13 +7,12 @@ import {
   type CostJob,
   microbatches,
   recomputedShare,
-  recomputes,
   type StageShape,
   shapeOf,
 } from './job';
 import { trainedParameters } from './states';
 import { sentBytes } from './traffic';
-import { blockWork, lossWork, type Work } from './work';
+import { blockWork, lossWork, recomputedWork, type Work } from './work';
 
 /** What a machine reaches of what its data sheet says; fitted on published runs (docs/cost.md). */
 export interface Calibration {
@@ -154,13 +153,22 @@ const BUCKET = 40e6;
 class Clock {
   readonly #placements: GroupPlacements;
   readonly #blocks: ReadonlyMap<Block, BlockTime>;
+  /** Seconds of what selective recomputation computes again of a block. */
+  readonly #again: ReadonlyMap<Block, number>;
 
   constructor(
     readonly job: CostJob,
     readonly calibration: Calibration,
   ) {
     this.#placements = groupPlacements(job);
-    this.#blocks = new Map(BLOCKS.map((block) => [block, this.#blockTime(blockWork(job, block))]));
+    const times = (work: (block: Block) => Work) =>
+      BLOCKS.map((block) => [block, this.#blockTime(work(block))] as const);
+    this.#blocks = new Map(times((block) => blockWork(job, block)));
+    this.#again = new Map(
+      job.recompute.granularity === 'selective'
+        ? times((block) => recomputedWork(job, block)).map(([block, { seconds }]) => [block, seconds])
+        : [],
+    );
   }
 
   /** Seconds of each pipeline rank; ranks that hold and send the same are timed once. */
@@ -285,11 +293,11 @@ class Clock {
       [...this.#blocks].reduce((sum, [block, time]) => sum + shape.blocks[block] * part(time), 0);
     const loss = shape.loss ? this.#blockTime(lossWork(this.job)).seconds * (1 + shape.mtp) : 0;
     const blocks = total(({ seconds }) => seconds);
-    const scoresAgain = recomputes(this.job, 'core_attn') ? total(({ scores }) => scores) : 0;
+    const partsAgain = [...this.#again].reduce((sum, [block, seconds]) => sum + shape.blocks[block] * seconds, 0);
     const forward = blocks + loss;
     // no weight gradients of a model that stays as it is
     const weightGradients = this.job.lora ? total(({ multiplied }) => multiplied) : 0;
-    const backward = (2 + again) * blocks + 2 * loss + scoresAgain - weightGradients;
+    const backward = (2 + again) * blocks + 2 * loss + partsAgain - weightGradients;
     return {
       forward,
       backward,
@@ -299,7 +307,7 @@ class Clock {
     };
   }
 
-  #blockTime({ products, attentionFlops, movedBytes, scoreBytes }: Work): BlockTime {
+  #blockTime({ products, attentionFlops, movedBytes, starts }: Work): BlockTime {
     const { hardware, compute } = this.job;
     const { matrix, attention, memory, halfTokens, halfWidth, blockSeconds } = this.calibration;
     const moved = hardware.gpu.memoryBytesPerSecond * memory;
@@ -312,13 +320,12 @@ class Clock {
     const attended = attentionFlops / (hardware.gpu.flops.bf16 * attention);
     const others = movedBytes / moved;
     // kernels queue behind one another: a short block costs what starting its kernels costs
-    const seconds = Math.max(multiplied + attended + others, blockSeconds);
+    const seconds = Math.max(multiplied + attended + others, starts * blockSeconds);
     return {
       seconds,
       multiplied,
       products: seconds - attended - others,
       attention: attentionFlops > 0 ? seconds - multiplied - others : 0,
-      scores: attended + scoreBytes / moved,
     };
   }
 }
@@ -345,8 +352,6 @@ interface BlockTime {
   /** Of these, those in which matrix products, or the attention between queries and keys, may hide communication. */
   readonly products: number;
   readonly attention: number;
-  /** What computing the scores once more takes. */
-  readonly scores: number;
 }
 
 /** Seconds that a step waits for communication of its micro-batches, and once. */

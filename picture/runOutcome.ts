@@ -136,10 +136,12 @@ export class RunOutcome {
 
   /** Who hangs the run, or how it is otherwise, in one line. */
   headline(layout: ResolvedLayout): Headline {
-    const { unseen, culprits, why } = this.report;
+    const { unseen, culprits, why, slow = [] } = this.report;
     const title = this.#sentence(layout);
     const unknown = unseen.length > 0 ? ` No data of ${countOf(unseen.length, 'rank')}.` : '';
-    const reason = [...(culprits[0]?.because ?? []), ...why].find((text) => text !== title);
+    const reason = [...(culprits[0]?.because ?? []), ...slow.map(({ because }) => because), ...why].find(
+      (text) => text !== title,
+    );
     return { title: title + unknown, sub: reason ?? subject(layout) };
   }
 

@@ -30,6 +30,7 @@ import { NOT_CHECKED, type Said } from '../said';
 import { isTrusted } from '../trust';
 import { understoodDocument } from '../understoodDocument';
 import { openSettings } from './clusterSettings';
+import { LiveRun } from './liveRun';
 import type { Choices } from './pickCluster';
 import { RunProgress, showProgress } from './progress';
 import type { SubmittedRun, SubmittedRuns } from './submittedRuns';
@@ -48,6 +49,7 @@ export interface ActiveRun {
   readonly id: string;
   readonly request: RunRequest;
   readonly progress: RunProgress;
+  readonly live: LiveRun;
   readonly log: JobLog;
   /** Ends it; on a cluster after a person confirms. */
   cancel(): Promise<void>;
@@ -84,6 +86,12 @@ export class SmokeJobs implements vscode.Disposable {
   /** Fires when a run begins or ends, and when the history changes. */
   readonly onDidChange = this.#changed.event;
   readonly onDidEnd = this.#ended.event;
+  readonly #stepped = new vscode.EventEmitter<ActiveRun>();
+  /** Fires when a run begins, and a few times a second while it goes on. */
+  readonly onDidStep = this.#stepped.event;
+  readonly #failed = new vscode.EventEmitter<ActiveRun>();
+  /** Fires when a run could not start, or ended without a result. */
+  readonly onDidFail = this.#failed.event;
 
   /**
    * @param job the folder of the Python job
@@ -123,6 +131,8 @@ export class SmokeJobs implements vscode.Disposable {
     }
     this.#changed.dispose();
     this.#ended.dispose();
+    this.#stepped.dispose();
+    this.#failed.dispose();
   }
 
   /** Reads the history, and follows jobs of earlier sessions that still run. */
@@ -183,6 +193,7 @@ export class SmokeJobs implements vscode.Disposable {
     } catch (error) {
       if (abort.signal.reason !== DETACH) {
         this.#end(run, abort);
+        this.#failed.fire(run);
       }
       if (!abort.signal.aborted) {
         void this.#sayWhy(error, run);
@@ -245,6 +256,7 @@ export class SmokeJobs implements vscode.Disposable {
       id,
       request,
       progress: new RunProgress(before?.seconds),
+      live: new LiveRun(request.world, () => this.#stepped.fire(run)),
       log,
       cancel: async () => {
         if (await mayCancel(request, cluster)) {
@@ -256,6 +268,7 @@ export class SmokeJobs implements vscode.Disposable {
     this.#aborts.add(abort);
     this.#running.set(key, run);
     this.#changed.fire();
+    this.#stepped.fire(run);
     log.line(vscode.l10n.t('Smoke job of {0}: {1} ranks on {2}', request.name, request.world, cluster.name));
     return run;
   }
@@ -264,6 +277,7 @@ export class SmokeJobs implements vscode.Disposable {
     this.#aborts.delete(abort);
     this.#running.delete(run.request.uri);
     void this.submitted.forget(run.id);
+    run.live.dispose();
     run.progress.dispose();
     this.#changed.fire();
   }
@@ -369,10 +383,16 @@ export class SmokeJobs implements vscode.Disposable {
 }
 
 /** Sends the events of a run to its progress and its log. */
-function listenerOf({ progress, log }: ActiveRun): SmokeListener {
+function listenerOf({ progress, live, log }: ActiveRun): SmokeListener {
   return {
-    onEvent: (_, counts) => progress.events(counts),
-    onState: (state) => progress.state(state),
+    onEvent: (event, counts) => {
+      progress.events(counts);
+      live.take(event);
+    },
+    onState: (state) => {
+      progress.state(state);
+      live.changed();
+    },
     onLog: (line) => log.line(line),
   };
 }

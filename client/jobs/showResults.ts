@@ -1,25 +1,20 @@
 import * as vscode from 'vscode';
 import { type GroupOperations, layoutHash, measuresSpeed, type RunRecord } from '../../jobs';
+import type { GroupResult } from '../../picture/smokeOutcome';
 import type { GridPanels } from '../grid/panel';
 import { showError, showInformation } from '../notifications';
 import { understoodDocument } from '../understoodDocument';
-import type { EndedRun, SmokeJobs } from './jobs';
+import type { ActiveRun, EndedRun, SmokeJobs } from './jobs';
 
 const CANCELLED = 'cancelled';
 
 /** Shows the outcome of a run on the rank grid of its layout. */
 export function drawResult(
   panels: GridPanels,
-  { uri, verdict, fault, device }: RunRecord,
+  { uri, verdict, fault, device, cluster, started, seconds }: RunRecord,
   groups: readonly GroupOperations[],
 ): void {
-  const passed = groups.map(({ kind, module, idx, ops }) => ({
-    name: kind,
-    module,
-    index: idx,
-    ok: true,
-    busGBs: measuresSpeed(device) ? (ops.all_reduce?.busGBs ?? null) : null,
-  }));
+  const passed = groups.map((group) => passedGroup(group, device));
   const failed =
     fault?.kind === undefined || fault.idx === undefined
       ? []
@@ -29,12 +24,35 @@ export function drawResult(
     verdict,
     groups: [...passed, ...failed],
     suspects: fault?.culprits ?? [],
+    message: fault?.msg,
+    origin: { cluster, device, started, seconds },
+  });
+}
+
+const passedGroup = ({ kind, module, idx, ops }: GroupOperations, device: string): GroupResult => ({
+  name: kind,
+  module,
+  index: idx,
+  ok: true,
+  busGBs: measuresSpeed(device) ? (ops.all_reduce?.busGBs ?? null) : null,
+});
+
+/** Shows how far a run is on the rank grid of its layout. What an earlier run found is gone from there. */
+function drawStep(panels: GridPanels, { request, progress, live }: ActiveRun): void {
+  const { uri, cluster, started } = request;
+  panels.showSmoke(vscode.Uri.parse(uri), {
+    type: 'smoke',
+    verdict: '',
+    groups: live.groups.map((group) => passedGroup(group, live.device)),
+    suspects: [],
+    origin: { cluster, device: live.device, started, seconds: null },
+    running: { text: progress.step.text, up: live.ranks },
   });
 }
 
 /**
  * Shows on the grid of a layout how its last run ended, now and when a grid opens, while the resolved layout is the one of that
- * run. Cancelled runs do not count.
+ * run. Cancelled runs of earlier sessions do not count.
  */
 export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposable {
   const draw = async (document: vscode.TextDocument) => {
@@ -53,7 +71,18 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
     }
   };
   return vscode.Disposable.from(
-    jobs.onDidEnd(({ record, result }) => record.verdict !== CANCELLED && drawResult(panels, record, result.groups)),
+    jobs.onDidStep((run) => drawStep(panels, run)),
+    jobs.onDidEnd(({ record, result }) => drawResult(panels, record, result.groups)),
+    // a run that could not start, or whose window lost it, has no result
+    jobs.onDidFail(({ request: { uri, cluster, started } }) =>
+      panels.showSmoke(vscode.Uri.parse(uri), {
+        type: 'smoke',
+        verdict: 'did not run',
+        groups: [],
+        suspects: [],
+        origin: { cluster, device: '', started, seconds: null },
+      }),
+    ),
     panels.onDidOpen(draw),
     // a grid that is restored with its window opens before the history is read
     jobs.onDidChange(() => panels.documents.forEach(draw)),

@@ -578,7 +578,7 @@ describe('every size', () => {
           clear.apply(this, rect);
         };
       });
-      for (const name of ['Table', 'World', 'Run']) {
+      for (const name of ['Table', 'Run']) {
         await showView(page, name);
         await find(page, '5');
         await drawn(page);
@@ -754,7 +754,7 @@ test('nothing piles up while texts, views and results come and go', () =>
         const text = i % 2 ? moe : mimo;
         await sendText(text);
         await send(smokeMessage(grid.engine, text));
-        for (const name of ['Structure', 'World', 'Smoke', 'Table', 'Where']) {
+        for (const name of ['Structure', 'Smoke', 'Table', 'Where']) {
           await page.locator(`.tab:text-is("${name}")`).evaluate((tab: HTMLElement) => tab.click());
         }
       }

@@ -39,16 +39,20 @@ export const link = (label: string, run: () => void, keep: string, attributes: A
 export const invitation = (text: string, command: string, run: () => void, ...more: readonly Child[]): HTMLElement =>
   h('div', { class: 'empty' }, h('p', {}, text), button(command, run, { class: 'primary' }), ...more);
 
-/** A table with the names of its columns. */
+/** A table with the names of its columns, or with cells of its head. */
 export const tableOf = (
-  columns: readonly string[],
+  columns: readonly (string | HTMLTableCellElement)[],
   rows: readonly HTMLElement[],
   attributes: Attributes = {},
 ): HTMLElement =>
   h(
     'table',
     attributes,
-    h('thead', {}, h('tr', {}, ...columns.map((text) => h('th', { scope: 'col' }, text)))),
+    h(
+      'thead',
+      {},
+      h('tr', {}, ...columns.map((one) => (typeof one === 'string' ? h('th', { scope: 'col' }, one) : one))),
+    ),
     h('tbody', {}, ...rows),
   );
 

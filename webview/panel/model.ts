@@ -47,7 +47,10 @@ export class PanelModel {
       case 'smoke':
         this.#report = message;
         this.results = this.layout && new SmokeOutcome(this.layout, message);
-        return `Smoke job: ${message.verdict}, ${countOf(message.groups.length, 'process group')} with a result`;
+        // each step of a job that runs would be too much to listen to
+        return message.running
+          ? ''
+          : `Smoke job: ${message.verdict}, ${countOf(message.groups.length, 'process group')} with a result`;
       case 'run':
         this.run = new RunOutcome(message.report);
         return this.layout ? this.run.headline(this.layout).title : '';

@@ -63,7 +63,7 @@ function reasons(scene: Scene, run: RunOutcome): HTMLElement {
   ]);
   const why = report.why.map((text) => h('li', {}, ...withCode(text)));
   const files = (report.sources ?? []).filter(({ ok }) => !ok).slice(0, MAX_FILES);
-  const incomplete = files.map(({ file, note }) => h('li', {}, `${nameOf(file)}: ${note}`));
+  const incomplete = files.map(({ file, note }) => h('li', {}, `Not read whole: ${nameOf(file)}: ${note}`));
   return h(
     'div',
     { class: 'below' },

@@ -31,7 +31,7 @@ export const smoke: View = {
     const name = kindIn(results, state.group, state.measure);
     return {
       place: (space) => physicalPlacement(layout, space),
-      describe: (rank) => coordinateLines(layout, rank),
+      describe: (rank) => [...results.describe(rank), ...coordinateLines(layout, rank)],
       colouring: state.measure === 'bandwidth' ? results.bandwidthColouring(name) : results.outcomeColouring(name),
     };
   },
@@ -67,8 +67,11 @@ function pickers({ results, state, actions }: Scene): HTMLElement[] {
 function outcomes(scene: Scene, results: SmokeOutcome): HTMLElement {
   const all = results.outcomes();
   const suspects = [...results.suspects];
+  const isRunning = results.message.running !== undefined;
   const find = link('Show them', () => scene.actions.light(suspects, 'ranks that the fault names'), 'suspects');
-  const body = all.sort(byTrouble).flatMap((outcome) => rows(scene, results, outcome));
+  const body = all
+    .sort(byTrouble)
+    .flatMap((outcome) => rows(scene, results, isRunning ? { ...outcome, open: [] } : outcome));
   return h(
     'div',
     { class: 'below' },
@@ -77,11 +80,10 @@ function outcomes(scene: Scene, results: SmokeOutcome): HTMLElement {
   );
 }
 
-const byTrouble = (a: FamilyOutcome, b: FamilyOutcome): number =>
-  b.counts[2] - a.counts[2] || b.counts[1] - a.counts[1];
+const byTrouble = (a: FamilyOutcome, b: FamilyOutcome): number => b.failed - a.failed || b.missing - a.missing;
 
 function rows(scene: Scene, results: SmokeOutcome, outcome: FamilyOutcome): HTMLElement[] {
-  const { family, counts, open, slowest, fastest } = outcome;
+  const { family, passed, missing, failed, open, slowest, fastest } = outcome;
   const title = family.module === null ? family.name : `${family.name} of ${family.module}`;
   const colour = link(title, () => scene.actions.change({ group: family.name }), `family ${title}`);
   const light = (index: number, label: string) => {
@@ -94,11 +96,10 @@ function rows(scene: Scene, results: SmokeOutcome, outcome: FamilyOutcome): HTML
       ? light(slowest.index, gbs(slowest.busGBs))
       : gbs(slowest?.busGBs ?? null);
   const some = (count: number) => (count > 0 ? grouped(count) : '');
-  const [passed, unknown, failed] = counts;
   const main = tableRow(colour, [
     grouped(family.count),
     grouped(passed),
-    some(unknown),
+    some(missing),
     h('span', { class: 'error' }, some(failed)),
     slow,
     gbs(fastest),

@@ -1,7 +1,9 @@
 import { countOf, grouped, type ResolvedModule } from '../../layout';
+import { findRanks } from '../../picture/find';
 import { subject } from '../../picture/headline';
-import { coordinatesOf, modulesOf, placeOf } from '../../picture/rankDetails';
+import { modulesOf } from '../../picture/rankDetails';
 import { hasRoles, roleColouring } from '../../picture/roles';
+import { dimensionsOf, MAX_ORDERED, ordered } from '../../picture/table';
 import { button, h, link, picker, tableOf, tableRow } from '../panel/dom';
 import type { Scene, View } from './view';
 
@@ -17,10 +19,23 @@ export const table: View = {
   content: rankTable,
 };
 
-/** The rows and the page that are shown, while the panel is open. */
+/** The title of the first column. */
+const RANK = 'Rank';
+
+/** The rows, their order and the page that are shown, while the panel is open. */
 let shown = 'all';
 let page = 0;
 let chosen = -1;
+let filter = '';
+let sorting: { readonly column: string; readonly descending: boolean } = { column: RANK, descending: false };
+/** The order that was worked out last, with what it was worked out of. */
+let lastOrder: { readonly of: readonly unknown[]; readonly rows: Rows } | null = null;
+
+const list = (ranks: ArrayLike<number> & { indexOf(rank: number): number }): Rows => ({
+  count: ranks.length,
+  rankAt: (i) => ranks[i] ?? 0,
+  indexOf: (rank) => ranks.indexOf(rank),
+});
 
 interface Rows {
   readonly count: number;
@@ -28,12 +43,7 @@ interface Rows {
   indexOf(rank: number): number;
 }
 
-function rowsOf({ layout, failed, difference, results }: Scene): { id: string; label: string; rows: Rows }[] {
-  const list = (ranks: readonly number[]): Rows => ({
-    count: ranks.length,
-    rankAt: (i) => ranks[i] ?? 0,
-    indexOf: (rank) => ranks.indexOf(rank),
-  });
+function choicesOf({ layout, failed, difference, results }: Scene): { id: string; label: string; rows: Rows }[] {
   const all = { count: layout.worldSize, rankAt: (i: number) => i, indexOf: (rank: number) => rank };
   return [
     { id: 'all', label: 'all ranks', rows: all },
@@ -43,11 +53,38 @@ function rowsOf({ layout, failed, difference, results }: Scene): { id: string; l
   ];
 }
 
+/** The rows that are shown, in their order, or why the filter gives none. */
+function rowsOf(scene: Scene, all: Rows, columns: readonly Column[]): Rows | string {
+  const { layout, failed, difference, results } = scene;
+  const { column, descending } = sorting;
+  const numberOf = columns.find(({ title }) => title === column)?.numberOf;
+  const of = [layout, shown, all.count, failed, difference, results, filter, column, descending];
+  if (lastOrder?.of.every((one, i) => one === of[i])) {
+    return lastOrder.rows;
+  }
+  const found = filter.trim() === '' ? null : findRanks(layout, filter, { failed, differs: difference?.ranks ?? [] });
+  if (found && 'problem' in found) {
+    return found.problem;
+  }
+  const isOrdered = column === RANK ? descending : numberOf !== undefined;
+  if ((!found && !isOrdered) || layout.worldSize > MAX_ORDERED) {
+    return all;
+  }
+  const ranks = Int32Array.from({ length: all.count }, (_, i) => all.rankAt(i));
+  const wanted = found && new Set(Array.from({ length: found.count }, (_, i) => found.rankAt(i)));
+  const kept = wanted ? ranks.filter((rank) => wanted.has(rank)) : ranks;
+  const rows = list(isOrdered ? ordered(kept, numberOf ?? ((rank) => rank), descending) : kept);
+  lastOrder = { of, rows };
+  return rows;
+}
+
 function rankTable(scene: Scene): HTMLElement {
-  const { state, actions } = scene;
-  const choices = rowsOf(scene);
+  const { state, actions, layout } = scene;
+  const choices = choicesOf(scene);
   const choice = choices.find(({ id }) => id === shown) ?? choices[0];
-  const rows = choice?.rows ?? { count: 0, rankAt: () => 0, indexOf: () => -1 };
+  const columns = columnsOf(scene);
+  const found = rowsOf(scene, choice?.rows ?? list([]), columns);
+  const rows = typeof found === 'string' ? list([]) : found;
   if (state.rank !== chosen) {
     chosen = state.rank;
     const at = chosen < 0 ? -1 : rows.indexOf(chosen);
@@ -57,6 +94,11 @@ function rankTable(scene: Scene): HTMLElement {
   page = Math.min(page, pages - 1);
   const first = page * PAGE;
   const count = Math.min(PAGE, rows.count - first);
+  const show = (change: () => void) => () => {
+    change();
+    page = 0;
+    actions.change({});
+  };
   const turn = (label: string, to: number) =>
     button(
       label,
@@ -66,27 +108,65 @@ function rankTable(scene: Scene): HTMLElement {
       },
       { 'data-keep': `page ${label}`, class: 'secondary', disabled: to < 0 || to >= pages },
     );
-  const position = `${grouped(first + 1)} to ${grouped(first + count)} of ${grouped(rows.count)}`;
+  const position =
+    typeof found === 'string' ? found : `${grouped(first + 1)} to ${grouped(first + count)} of ${grouped(rows.count)}`;
   const options = choices.map(({ id, label }) => ({ value: id, label }));
-  const filter = picker('Rows', options, choice?.id ?? 'all', (id) => {
-    shown = id;
-    page = 0;
-    actions.change({});
-  });
-  const pager = [
-    turn('First', 0),
-    turn('Previous', page - 1),
-    h('span', { role: 'status' }, position),
-    turn('Next', page + 1),
-    turn('Last', pages - 1),
-  ];
-  const columns = columnsOf(scene);
+  const subset = picker('Rows', options, choice?.id ?? 'all', (id) => show(() => (shown = id))());
+  const canOrder = layout.worldSize <= MAX_ORDERED;
   const body = Array.from({ length: count }, (_, i) => row(scene, rows.rankAt(first + i), columns));
   return h(
     'div',
     { class: 'table' },
-    h('div', { class: 'pager' }, ...(choices.length > 1 ? [filter] : []), ...(pages > 1 ? pager : [])),
-    tableOf(['Rank', ...columns.map(({ title }) => title), ''], body),
+    h(
+      'div',
+      { class: 'pager' },
+      ...(choices.length > 1 ? [subset] : []),
+      ...(canOrder ? [filterBox((text) => show(() => (filter = text))())] : []),
+      ...(pages > 1 ? [turn('First', 0), turn('Previous', page - 1)] : []),
+      h('span', { role: 'status' }, position),
+      ...(pages > 1 ? [turn('Next', page + 1), turn('Last', pages - 1)] : []),
+    ),
+    tableOf(
+      [
+        ...[RANK, ...columns.map(({ title }) => title)].map((title) =>
+          headOf(
+            title,
+            canOrder && (title === RANK || columns.some((one) => one.title === title && one.numberOf)),
+            show,
+          ),
+        ),
+        '',
+      ],
+      body,
+    ),
+  );
+}
+
+/** What keeps rows, in the words of the search box; it is applied when Enter is pressed or the box is left. */
+function filterBox(apply: (text: string) => void): HTMLElement {
+  const box = h('input', {
+    type: 'search',
+    value: filter,
+    placeholder: 'Filter: tp=0 dp=1, node 3',
+    'aria-label': 'Keep the rows of these ranks',
+    'data-keep': 'filter rows',
+  });
+  box.addEventListener('change', () => apply(box.value));
+  return box;
+}
+
+/** The head of a column; a click puts the rows in its order, and another one turns that round. */
+function headOf(title: string, canOrder: boolean, show: (change: () => void) => () => void): HTMLTableCellElement {
+  const isOrder = sorting.column === title;
+  const order = () => {
+    sorting = { column: title, descending: isOrder && !sorting.descending };
+  };
+  const arrow = isOrder ? (sorting.descending ? ' ▼' : ' ▲') : '';
+  const sorted = isOrder && canOrder ? { 'aria-sort': sorting.descending ? 'descending' : 'ascending' } : {};
+  return h(
+    'th',
+    { scope: 'col', ...sorted },
+    canOrder ? button(title + arrow, show(order), { class: 'order', 'data-keep': `order ${title}` }) : title,
   );
 }
 
@@ -94,22 +174,45 @@ function rankTable(scene: Scene): HTMLElement {
 interface Column {
   readonly title: string;
   readonly text: (rank: number) => string;
+  /** What its rows are ordered by; left out where they have no order. */
+  readonly numberOf?: (rank: number) => number;
 }
 
-/** The columns that have something to say. */
+/** The columns that have something to say: the place, a column a dimension, the condition. */
 function columnsOf(scene: Scene): readonly Column[] {
   const { layout, failed, difference, results, run } = scene;
-  const all = (rank: number, say: (module: ResolvedModule) => string, between: string) =>
-    modulesOf(layout, rank).map(say).join(between);
-  const isNamed = layout.modules.some(({ name }) => name !== null);
+  const { gpusPerNode, modules } = layout;
+  const all = (rank: number, say: (module: ResolvedModule) => string) => modulesOf(layout, rank).map(say).join('; ');
   const hasConditions = failed.length > 0 || hasRoles(layout) || (difference ?? results ?? run) !== null;
+  const plain = (title: string, numberOf: (rank: number) => number): Column => ({
+    title,
+    text: (rank) => grouped(numberOf(rank)),
+    numberOf,
+  });
   return [
-    { title: 'Place', text: (rank) => placeOf(layout, rank) },
-    ...(isNamed ? [{ title: 'Module', text: (rank: number) => all(rank, ({ name }) => name ?? '', ', ') }] : []),
-    {
-      title: 'Coordinates',
-      text: (rank) => all(rank, (module) => coordinatesOf(layout, module, rank).join(', '), '; '),
-    },
+    ...(layout.worldSize > gpusPerNode ? [plain('node', (rank) => Math.floor(rank / gpusPerNode))] : []),
+    plain('GPU', (rank) => rank % gpusPerNode),
+    ...(modules.some(({ name }) => name !== null)
+      ? [
+          {
+            title: 'module',
+            text: (rank: number) => all(rank, ({ name }) => name ?? ''),
+            numberOf: (rank: number) => modules.findIndex((module) => modulesOf(layout, rank).includes(module)),
+          },
+        ]
+      : []),
+    ...dimensionsOf(layout)
+      .filter(({ size }) => size > 1)
+      .map(
+        ({ name, indexOf }): Column => ({
+          title: name,
+          text: (rank) => all(rank, (module) => String(indexOf(module, rank) ?? '')),
+          numberOf: (rank) => {
+            const [module] = modulesOf(layout, rank);
+            return (module && indexOf(module, rank)) ?? -1;
+          },
+        }),
+      ),
     ...(hasConditions ? [{ title: 'Condition', text: conditionsOf(scene) }] : []),
   ];
 }

@@ -21,6 +21,8 @@ export const world: View = {
   id: 'world',
   label: 'World',
   question: 'Is every rank used once?',
+  // one grid over the whole world leaves nothing out and overlaps nothing
+  available: ({ outline: { spans, phases } }) => spans.length > 1 || phases.length > 0,
   headline: ({ layout, outline }) => ({ title: worldSentence(outline), sub: subject(layout) }),
   diagram: ({ outline }, width) => worldDiagram(outline, width),
   content: ({ outline, diagnostics, actions }) => worldSheet(outline, diagnostics, actions),

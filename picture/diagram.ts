@@ -1,7 +1,8 @@
 import { linesOf, widthOf } from './labels';
+import type { Role } from './paper';
 
 /** What something is painted with: a role that the theme gives a colour, or a fill that is the same in all themes. */
-export type Paint = 'text' | 'muted' | 'box' | 'boxFill' | 'ground' | 'error' | 'warning' | `#${string}`;
+export type Paint = Role | `#${string}`;
 
 /** One mark of a diagram; lengths in pixels. */
 export type Shape =

@@ -14,7 +14,8 @@ const COLOURS = {
   warning: ['#8a6400', '#e2b340'],
 } as const;
 
-type Role = keyof typeof COLOURS;
+/** What is painted in a colour of the page or the theme. */
+export type Role = keyof typeof COLOURS;
 
 export const isRole = (paint: string): paint is Role => Object.hasOwn(COLOURS, paint);
 

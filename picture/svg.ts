@@ -23,7 +23,7 @@ import type { Headline } from './headline';
 import { blockText, packed, widthOf } from './labels';
 import { type LegendItem, type LegendMark, legendOf, type Shown, SIGN_TEXT } from './legend';
 import { linksOf, ringOf } from './links';
-import { isRole, moved, n, page, paper, tag, text } from './paper';
+import { isRole, moved, n, page, paper, type Role, tag, text } from './paper';
 import type { Placement, Rect, Space } from './placement';
 import { hasUnset, stepsSeen, writeSteps } from './steps';
 
@@ -139,15 +139,18 @@ export const DIAGRAM_WIDTH = 960;
 /** A diagram with its title, as SVG. */
 export function diagramSvg({ name, headline, diagram }: DiagramPicture): string {
   const { width, height, shapes } = diagram;
-  return page({ headline, name, width, height, body: shapes.map(shapeSvg) });
+  return page({ headline, name, width, height, body: shapes.map((shape) => shapeSvg(shape, paper)) });
 }
 
-const paintOf = (paint: Paint): string => (isRole(paint) ? paper(paint) : paint);
-
-function shapeSvg(shape: Shape): string {
+/**
+ * A shape as SVG.
+ * @param colourOf what a role is painted with, as an attribute of SVG
+ */
+export function shapeSvg(shape: Shape, colourOf: (role: Role) => string): string {
   if (shape.kind === 'group') {
-    return moved(0, shape.y, shape.shapes.map(shapeSvg).join(''));
+    return moved(0, shape.y, shape.shapes.map((one) => shapeSvg(one, colourOf)).join(''));
   }
+  const paintOf = (paint: Paint) => (isRole(paint) ? colourOf(paint) : paint);
   if (shape.kind === 'text') {
     const { x, y, words, paint, ...look } = shape;
     return text(x, y, words, { ...look, fill: paintOf(paint) });

@@ -65,110 +65,110 @@ async function kubernetes(): Promise<TestCluster> {
   };
 }
 
-for (const [name, start] of Object.entries({ slurm, kubernetes })) {
-  describe(`a smoke job on ${name}`, () => {
-    let cluster: TestCluster;
-    let gate: Gate;
-    const result = (text: string) => workbench.grid.getByRole('heading', { name: `Smoke job: ${text}` });
-    const workbench = testWorkbench({ folder: 'test/fixtures/workspace' }, async () => {
-      cluster = await start();
-    });
+/** The clusters by the names that the settings give them; the last one runs the jobs that are followed and cancelled. */
+const STARTS = { pods: kubernetes, lab: slurm } as const;
+const NAMES = ['pods', 'lab'] as const;
 
-    beforeAll(() => {
-      gate = new Gate(workbench.folder);
-    });
-
-    afterAll(() => cluster?.stop());
-
-    const row = (text: string | RegExp) =>
-      workbench.page.locator('.pane-body [role=treeitem]', { hasText: text }).first();
-
-    test('a person describes the cluster in the settings of the machine', async () => {
-      const { page } = workbench;
-      await workbench.openFile(LAYOUT);
-      await workbench.lens('Run Smoke Job').waitFor();
-      await workbench.command('Parallelism Layout: Configure Clusters');
-      await page.getByText('Edit in settings.json').waitFor();
-      const described = { name: 'lab', backend: 'gloo', ...cluster.settings(gate) };
-      workbench.setting('parallelismLayout.clusters', [described], 'Machine');
-      await workbench.screenshot(`cluster-settings-${name}`);
-      await workbench.editorTab(LAYOUT).click();
-    });
-
-    test('one waits for its turn, runs and passes', async () => {
-      const { page } = workbench;
-      await workbench.lens('Run Smoke Job').click();
-      await page.locator('.quick-input-list .monaco-list-row', { hasText: 'lab' }).click();
-      // an editor that loses the focus in this moment would draw it later
-      await workbench.lens('Smoke job on lab: cancel').waitFor();
-      await page.getByRole('tab', { name: 'Smoke Jobs' }).click();
-      await row(cluster.waits).waitFor();
-      await workbench.notification(cluster.waits).waitFor();
-      await workbench.screenshot(`cluster-waits-${name}`);
-      cluster.makeRoom();
-      await row(cluster.runs).waitFor();
-      await workbench.screenshot(`cluster-runs-${name}`);
-      gate.open();
-      await workbench.notification('Smoke job of two-ranks passed on lab').waitFor({ timeout: PATIENCE });
-      await workbench.waitForLens(LAYOUT, 'Smoke job passed on lab');
-      expect(cluster.left()).toEqual([]);
-    });
-
-    test('what it proved is in the history, on the grid and in the log', async () => {
-      await row('two-ranks').click();
-      await row(`${GROUPS} of ${GROUPS} passed`).click();
-      await row('tp_dp_cp').waitFor();
-      await workbench.command('Parallelism Layout: Show Smoke Job Result on Rank Grid');
-      await showView(workbench.grid, 'Smoke');
-      await result('passed').waitFor();
-      await workbench.screenshot(`cluster-results-${name}`);
-      await workbench.command('Parallelism Layout: Show Smoke Job Log');
-      await workbench.page.locator('.terminal-wrapper.active .xterm-rows').getByText('passed after').waitFor();
-      await workbench.screenshot(`cluster-log-${name}`);
-    });
-
-    // what follows is the same for both; `test/clusters` follows and cancels jobs of each
-    if (name !== 'slurm') {
-      return;
-    }
-
-    test('one that runs while the window is reloaded is followed again', async () => {
-      gate.close();
-      await workbench.command('Parallelism Layout: Run Smoke Job Again');
-      await row(cluster.runs).waitFor();
-      await workbench.reload();
-      await workbench.lens('Smoke job on lab: cancel').waitFor();
-      await workbench.page.getByRole('tab', { name: 'Smoke Jobs' }).click();
-      await row(cluster.runs).waitFor();
-      await result('passed').waitFor();
-      await workbench.screenshot(`cluster-reloaded-${name}`);
-      gate.open();
-      await workbench.notification('Smoke job of two-ranks passed on lab').waitFor({ timeout: PATIENCE });
-      await workbench.screenshot(`cluster-followed-${name}`);
-      expect(cluster.left()).toEqual([]);
-    });
-
-    test('one that is cancelled is gone from the cluster', async () => {
-      const { page } = workbench;
-      gate.close();
-      await workbench.command('Parallelism Layout: Run Smoke Job Again');
-      await row(cluster.runs).waitFor();
-      const progress = workbench.notification('Smoke job of two-ranks on lab');
-      await progress.waitFor();
-      await progress.button('Cancel').click();
-      const dialog = page.locator('.monaco-dialog-box');
-      await dialog.getByText('Cancel the smoke job of two-ranks on lab?').waitFor();
-      await workbench.screenshot(`cluster-cancel-${name}`);
-      await dialog.getByRole('button', { name: 'Cancel the Job' }).click();
-      await workbench.notification('Smoke job of two-ranks cancelled').waitFor({ timeout: PATIENCE });
-      await row('cancelled').waitFor();
-      await workbench.waitForLens(LAYOUT, 'Smoke job cancelled on lab');
-      await result('passed').waitFor();
-      await workbench.screenshot(`cluster-cancelled-${name}`);
-      expect(cluster.left()).toEqual([]);
-    });
+describe('smoke jobs on clusters', () => {
+  let clusters: Readonly<Record<keyof typeof STARTS, TestCluster>>;
+  let gate: Gate;
+  const result = (text: string) => workbench.grid.getByRole('heading', { name: `Smoke job: ${text}` });
+  const workbench = testWorkbench({ folder: 'test/fixtures/workspace' }, async () => {
+    const [pods, lab] = await Promise.all([STARTS.pods(), STARTS.lab()]);
+    clusters = { pods, lab };
   });
-}
+
+  beforeAll(() => {
+    gate = new Gate(workbench.folder);
+  });
+
+  afterAll(() => Promise.all(Object.values(clusters ?? {}).map((cluster) => cluster.stop())));
+
+  const row = (text: string | RegExp) =>
+    workbench.page.locator('.pane-body [role=treeitem]', { hasText: text }).first();
+
+  test('a person describes the clusters in the settings of the machine', async () => {
+    const { page } = workbench;
+    await workbench.openFile(LAYOUT);
+    await workbench.lens('Run Smoke Job').waitFor();
+    await workbench.command('Parallelism Layout: Configure Clusters');
+    await page.getByText('Edit in settings.json').waitFor();
+    const described = NAMES.map((name) => ({ name, backend: 'gloo', ...clusters[name].settings(gate) }));
+    workbench.setting('parallelismLayout.clusters', described, 'Machine');
+    await workbench.screenshot('cluster-settings');
+    await workbench.editorTab(LAYOUT).click();
+    await page.getByRole('tab', { name: 'Smoke Jobs' }).click();
+  });
+
+  test.each(NAMES)('one waits for its turn on %s, runs and passes', async (name) => {
+    const { page } = workbench;
+    const cluster = clusters[name];
+    gate.close();
+    await workbench.lens('Run Smoke Job').click();
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).click();
+    // an editor that loses the focus in this moment would draw it later
+    await workbench.lens(`Smoke job on ${name}: cancel`).waitFor();
+    await row(cluster.waits).waitFor();
+    await workbench.notification(cluster.waits).waitFor();
+    await workbench.screenshot(`cluster-waits-${name}`);
+    cluster.makeRoom();
+    await row(cluster.runs).waitFor();
+    await workbench.screenshot(`cluster-runs-${name}`);
+    gate.open();
+    await workbench.notification(`Smoke job of two-ranks passed on ${name}`).waitFor({ timeout: PATIENCE });
+    await workbench.waitForLens(LAYOUT, `Smoke job passed on ${name}`);
+    expect(cluster.left()).toEqual([]);
+  });
+
+  test('what it proved is in the history, on the grid and in the log', async () => {
+    await row('two-ranks').click();
+    await row(`${GROUPS} of ${GROUPS} passed`).click();
+    await row('tp_dp_cp').waitFor();
+    await workbench.command('Parallelism Layout: Show Smoke Job Result on Rank Grid');
+    await showView(workbench.grid, 'Smoke');
+    await result('passed').waitFor();
+    await workbench.screenshot('cluster-results');
+    await workbench.command('Parallelism Layout: Show Smoke Job Log');
+    await workbench.page.locator('.terminal-wrapper.active .xterm-rows').getByText('passed after').waitFor();
+    await workbench.screenshot('cluster-log');
+  });
+
+  test('one that runs while the window is reloaded is followed again', async () => {
+    gate.close();
+    await workbench.command('Parallelism Layout: Run Smoke Job Again');
+    await row(clusters.lab.runs).waitFor();
+    await workbench.reload();
+    await workbench.lens('Smoke job on lab: cancel').waitFor();
+    await workbench.page.getByRole('tab', { name: 'Smoke Jobs' }).click();
+    await row(clusters.lab.runs).waitFor();
+    await result('passed').waitFor();
+    await workbench.screenshot('cluster-reloaded');
+    gate.open();
+    await workbench.notification('Smoke job of two-ranks passed on lab').waitFor({ timeout: PATIENCE });
+    await workbench.screenshot('cluster-followed');
+    expect(clusters.lab.left()).toEqual([]);
+  });
+
+  test('one that is cancelled is gone from the cluster', async () => {
+    const { page } = workbench;
+    gate.close();
+    await workbench.command('Parallelism Layout: Run Smoke Job Again');
+    await row(clusters.lab.runs).waitFor();
+    const progress = workbench.notification('Smoke job of two-ranks on lab');
+    await progress.waitFor();
+    await progress.button('Cancel').click();
+    const dialog = page.locator('.monaco-dialog-box');
+    await dialog.getByText('Cancel the smoke job of two-ranks on lab?').waitFor();
+    await workbench.screenshot('cluster-cancel');
+    await dialog.getByRole('button', { name: 'Cancel the Job' }).click();
+    await workbench.notification('Smoke job of two-ranks cancelled').waitFor({ timeout: PATIENCE });
+    await row('cancelled').waitFor();
+    await workbench.waitForLens(LAYOUT, 'Smoke job cancelled on lab');
+    await result('passed').waitFor();
+    await workbench.screenshot('cluster-cancelled');
+    expect(clusters.lab.left()).toEqual([]);
+  });
+});
 
 /** Holds a job that runs for as long as it is closed, so that a test can look at it. */
 class Gate {

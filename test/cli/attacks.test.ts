@@ -318,7 +318,7 @@ onPosix('a file that is not a regular file', () => {
 onPosix('a reader that goes away', () => {
   const many = join(folder, 'many.layout.yaml');
   const modules = Array.from(
-    { length: 1000 },
+    { length: 500 },
     (_, i) => `  m${i}: {tp: 2, num_ranks: ${4096 - 2 * i}, rank_offset: ${i}}\n`,
   );
   writeFileSync(many, `layout: 1\nworld_size: 4096\nmodules:\n${modules.join('')}`);
@@ -349,7 +349,7 @@ onPosix('a reader that goes away', () => {
     const { stdout, status } = await cliProcess(folder, args, { nodeOptions });
     expect(status).toBe(1);
     const reports = JSON.parse(stdout) as { findings: object[] }[];
-    expect(reports.map(({ findings }) => findings.length > 900)).toEqual(Array(9).fill(true));
+    expect(reports.map(({ findings }) => findings.length > 450)).toEqual(Array(9).fill(true));
     expect(stdout.length).toBeLessThan(9 * 2 ** 21);
   });
 
@@ -365,14 +365,14 @@ onPosix('a reader that goes away', () => {
     expect((await call('groups', '--rank', '3', '--group', 'tp', file)).status).toBe(0);
   });
 
-  test('the groups of nonuniform TP over four million ranks take little memory', async () => {
+  test('the groups of nonuniform TP over many ranks take little memory', async () => {
     const file = join(folder, 'ntp.layout.yaml');
     writeFileSync(
       file,
-      'layout: 1\nworld_size: 1048575\nparallelism: {tp: 8, dp: 131072}\nntp: {tp_base: 8, tp_spares: 1, placement: packed, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]}\n',
+      'layout: 1\nworld_size: 262143\nparallelism: {tp: 8, dp: 32768}\nntp: {tp_base: 8, tp_spares: 1, placement: packed, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]}\n',
     );
-    const { status, stdout } = await cliProcess(folder, ['ntp', file], { nodeOptions: ['--max-old-space-size=128'] });
+    const { status, stdout } = await cliProcess(folder, ['ntp', file], { nodeOptions: ['--max-old-space-size=48'] });
     expect(status).toBe(0);
-    expect(stdout).toContain('1048574');
+    expect(stdout).toContain('262142');
   });
 });

@@ -15,7 +15,7 @@ import { newLayout, openSample } from './newLayout';
 import { planLayouts } from './planLayouts';
 import type { Platform } from './platform/platform';
 import { reportIssue } from './reportIssue';
-import { Said } from './said';
+import { ServerDiagnostics } from './serverDiagnostics';
 import { createStatus } from './status';
 import { copyYamlSettings, offerYamlSettings } from './yamlSettings';
 
@@ -24,7 +24,7 @@ let server: Promise<Server> | undefined;
 /** Starts the extension on a platform. Commands and panels work at once, while the language server starts. */
 export function activate(context: vscode.ExtensionContext, platform: Platform): void {
   const output = vscode.window.createOutputChannel('Parallelism Layout', { log: true });
-  const said = new Said();
+  const said = new ServerDiagnostics();
   const panels = new GridPanels(context.extensionUri, said);
   context.subscriptions.push(
     output,

@@ -2,7 +2,7 @@ import { check } from './check';
 import { type CheckpointFormat, type CheckpointVerdict, checkpointVerdicts } from './checkpoint';
 import { type PlannedLayout, planLayouts } from './cost';
 import type { LayoutFacts } from './topology/facts';
-import { denseGrid } from './topology/process-groups';
+import { denseGrid } from './topology/processGroups';
 import type { ResolvedLayout } from './topology/resolved';
 
 /** A layout of the same model and batch on other GPUs. */

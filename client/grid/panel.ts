@@ -14,7 +14,7 @@ import { launchOfLayout } from '../launch/scriptLayouts';
 import { messageOf, showError, showInformation, showWarning } from '../notifications';
 import { localPath, nameOf } from '../paths';
 import { readText } from '../readText';
-import type { Said } from '../said';
+import type { ServerDiagnostics } from '../serverDiagnostics';
 import { understoodDocument } from '../understoodDocument';
 import { baseFor } from './compareBase';
 import { layoutMessage, moduleAt } from './messages';
@@ -53,7 +53,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
 
   constructor(
     readonly extensionUri: vscode.Uri,
-    readonly said: Said,
+    readonly said: ServerDiagnostics,
   ) {}
 
   register(): vscode.Disposable {
@@ -169,7 +169,7 @@ class GridPanel {
     readonly panel: vscode.WebviewPanel,
     public document: vscode.TextDocument,
     extensionUri: vscode.Uri,
-    readonly said: Said,
+    readonly said: ServerDiagnostics,
     readonly lastResults: () => readonly (SmokeMessage | RunMessage)[],
   ) {
     const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');

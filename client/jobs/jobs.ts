@@ -26,7 +26,7 @@ import {
 import { hasErrors, type ResolvedLayout } from '../../layout';
 import { ask, messageOf, showError, showInformation, withProgress } from '../notifications';
 import { nameOf } from '../paths';
-import { NOT_CHECKED, type Said } from '../said';
+import { NOT_CHECKED, type ServerDiagnostics } from '../serverDiagnostics';
 import { isTrusted } from '../trust';
 import { understoodDocument } from '../understoodDocument';
 import { openSettings } from './clusterSettings';
@@ -102,7 +102,7 @@ export class SmokeJobs implements vscode.Disposable {
     readonly history: RunHistory,
     readonly submitted: SubmittedRuns,
     readonly choices: Choices,
-    readonly said: Said,
+    readonly said: ServerDiagnostics,
     readonly output: vscode.LogOutputChannel,
   ) {}
 
@@ -402,7 +402,7 @@ function mayRun(): boolean {
 }
 
 /** The plan of a layout; says why where the layout has errors or is too large. */
-async function runnableOf(document: vscode.TextDocument, said: Said): Promise<Runnable | undefined> {
+async function runnableOf(document: vscode.TextDocument, said: ServerDiagnostics): Promise<Runnable | undefined> {
   const diagnostics = await said.ofText(document);
   if (!diagnostics) {
     void showError(NOT_CHECKED());

@@ -2,13 +2,13 @@ import * as vscode from 'vscode';
 import type { Difference, ExportTarget } from '../../layout/launch';
 import { messageOf, showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
-import { NOT_CHECKED, type Said } from '../said';
+import { NOT_CHECKED, type ServerDiagnostics } from '../serverDiagnostics';
 import { freeAddress, homeOfNew, openUnsavedAt } from '../unsavedLayout';
 import { replaceLayout } from './edits';
 import { chooseLaunchFiles, engine, type Launch, listOf, readLaunchFiles, relativePath } from './read';
 
 /** Opens a layout in the form that a framework or launcher reads; asks which. */
-export async function exportLayout(document: vscode.TextDocument, said: Said): Promise<void> {
+export async function exportLayout(document: vscode.TextDocument, said: ServerDiagnostics): Promise<void> {
   const { EXPORT_TARGETS, exportLayout: exported, isRecordedTarget } = await engine();
   const items = EXPORT_TARGETS.flatMap((target) => {
     const plain = { label: target as string, target, ...formOf(target), record: false };
@@ -38,7 +38,7 @@ export async function exportLayout(document: vscode.TextDocument, said: Said): P
 }
 
 /** Whether a layout has no errors, or a person wants it exported as it is. */
-async function mayExport(document: vscode.TextDocument, said: Said): Promise<boolean> {
+async function mayExport(document: vscode.TextDocument, said: ServerDiagnostics): Promise<boolean> {
   const { exportErrors } = await engine();
   const anyway = vscode.l10n.t('Export Anyway');
   const diagnostics = await said.ofText(document);

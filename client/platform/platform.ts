@@ -2,13 +2,13 @@ import type * as vscode from 'vscode';
 import type { BaseLanguageClient, LanguageClientOptions } from 'vscode-languageclient';
 import type { RecordedRun } from '../../jobs';
 import type { GridPanels } from '../grid/panel';
-import type { Said } from '../said';
+import type { ServerDiagnostics } from '../serverDiagnostics';
 
 /** What the jobs of a platform are given. */
 export interface JobHost {
   readonly context: vscode.ExtensionContext;
   readonly panels: GridPanels;
-  readonly said: Said;
+  readonly said: ServerDiagnostics;
   readonly output: vscode.LogOutputChannel;
 }
 

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { groupNameOf, placedLayout, placementOf, processGroups, type ResolvedLayout } from '../../layout';
 import { loadGolden } from '../../test/golden/golden';
 import { soundLayout } from '../../test/harness/layouts';
-import { causeOf } from './cause';
 import type { RunGroup } from './evidence';
 import { compareGroups, LayoutGroups } from './groupComparison';
+import { causeOf } from './layoutChange';
 
 const layoutOf = (text: string) => soundLayout(`layout: 1\n${text}\n`).resolved;
 

@@ -1,6 +1,6 @@
 import type { Entry, Operation, RunGroup } from './evidence';
 import type { RankRun, Run } from './rankRun';
-import type { Programs } from './silent';
+import type { Programs } from './silentRanks';
 
 /**
  * Whether every rank that a rank without a dump could wait for has done what it must: it left a whole dump, and in the groups that

@@ -1,6 +1,6 @@
 import type { Entry } from './evidence';
 import type { RankLog } from './logs/log';
-import type { Programs } from './silent';
+import type { Programs } from './silentRanks';
 
 /** What the layout and other files tell about a run. */
 export interface RunContext extends Programs {

@@ -8,10 +8,10 @@ import {
   type ResolvedLayout,
 } from '../../layout';
 import { ascending } from '../collections';
-import { type Cause, causeOf } from './cause';
 import { type Assessment, assess } from './detectors';
 import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
 import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groupComparison';
+import { type Cause, causeOf } from './layoutChange';
 import { type LogEvidence, logEvidence } from './logEvidence';
 import { UNTOLD } from './mismatch';
 import { knownPlaces, type RasByRank, type RasGroup, rasByRank } from './places';

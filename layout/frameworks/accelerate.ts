@@ -1,9 +1,9 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
+import { setWorld } from '../launch/jobWorld';
 import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { at, optionsOf } from '../launch/tree';
 import { derived, Facts, isKnown } from '../launch/value';
-import { setWorld } from '../launch/world';
 import { readConfigured, setLaunchedWorld } from './configured';
 import { type Framework, parallelDegree, REPLICATE, type Sizes, shardDegree, sized, ULYSSES } from './framework';
 

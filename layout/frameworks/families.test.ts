@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { untraceable } from '../../test/harness/untraceable';
 import { check } from '..';
-import { layoutYaml } from '../launch/document';
-import { readLaunchFile } from '../launch/import';
+import { layoutYaml } from '../launch/importedLayout';
+import { readLaunchFile } from '../launch/launchReading';
 import type { FamilyName } from './families';
 
 type Files = Readonly<Record<string, string>>;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { untraceable } from '../../test/harness/untraceable';
-import { layoutOf } from '../launch/document';
-import { readLaunchFile } from '../launch/import';
+import { layoutOf } from '../launch/importedLayout';
+import { readLaunchFile } from '../launch/launchReading';
 
 const CONFIGURATION = `model_name_or_path: /models/own
 stage: sft

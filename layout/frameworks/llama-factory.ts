@@ -1,11 +1,11 @@
 import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
+import { deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/jobWorld';
 import { environmentCount, environmentOption, type Job, type World } from '../launch/launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { textOf } from '../launch/shell/values';
 import { at, optionsOf, type TreeMap } from '../launch/tree';
 import { type Defaults, derived, Facts, isKnown, product } from '../launch/value';
-import { deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/world';
 import { configurationsOf, readConfigured } from './configured';
 import type { Framework } from './framework';
 import { MEGATRON_RANKS } from './megatron';

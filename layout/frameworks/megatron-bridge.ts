@@ -1,5 +1,6 @@
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
+import { coverGrids, deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/jobWorld';
 import { hasFlag, type Job, type World } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
@@ -11,7 +12,6 @@ import { CALLEE, pythonRecipes, RETURN } from '../launch/python/module';
 import { textOf } from '../launch/shell/values';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap } from '../launch/tree';
 import { derived, Facts, type Found, product, type Reason } from '../launch/value';
-import { coverGrids, deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/world';
 
 /** A recipe in Python sets what is absent: there is no default that holds for all. */
 const DIALECT: Dialect = {

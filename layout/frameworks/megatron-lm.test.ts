@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { layoutOf, layoutYaml } from '../launch/document';
-import { readLaunchFile } from '../launch/import';
+import { layoutOf, layoutYaml } from '../launch/importedLayout';
+import { readLaunchFile } from '../launch/launchReading';
 import { exportLayout } from '../launch/write';
 
 const SCRIPT = `#!/bin/bash

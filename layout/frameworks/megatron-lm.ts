@@ -1,5 +1,6 @@
 import type { LaunchContext, LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
+import { deriveFromWorld, deriveGlobalBatch, LAUNCHERS_WORLD, setWorld } from '../launch/jobWorld';
 import { countOption, environmentOption, FLAGS_ALONE, hasFlag, type Job } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
@@ -9,7 +10,6 @@ import { isCallOf } from '../launch/python/call';
 import { pythonRecipes } from '../launch/python/module';
 import { at, optionOf, optionsOf, type Tree } from '../launch/tree';
 import { derived, type FactMap, Facts, type FactValue, type Found, isKnown } from '../launch/value';
-import { deriveFromWorld, deriveGlobalBatch, LAUNCHERS_WORLD, setWorld } from '../launch/world';
 import { MEGATRON_DEFAULTS } from './megatronDefaults';
 
 /** Megatron-LM's own command line. */

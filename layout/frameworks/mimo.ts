@@ -2,6 +2,7 @@ import { isModelPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
 import type { LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
+import { coverGrids, setWorld } from '../launch/jobWorld';
 import { hasFlag, type Job } from '../launch/launchers';
 import type { Flag, LayoutWriter } from '../launch/layoutWriter';
 import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
@@ -12,7 +13,6 @@ import { isCallOf } from '../launch/python/call';
 import { pythonRecipes } from '../launch/python/module';
 import { optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
 import { type Defaults, derived, Facts, type Found, isKnown, product } from '../launch/value';
-import { coverGrids, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT } from './megatron-lm';
 
 /** A flag of the example with the key that it sets and its default; those of weight shards have none. */

@@ -1,6 +1,7 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import { type Inherited, inherited } from '../launch/inheritance';
+import { deriveFromWorld, setWorld } from '../launch/jobWorld';
 import type { Job } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from '../launch/megatron';
@@ -9,7 +10,6 @@ import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/o
 import { isOn, Options } from '../launch/options';
 import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
 import { type Defaults, derived, Facts, type FactValue, isKnown, mapFound, type Reason } from '../launch/value';
-import { deriveFromWorld, setWorld } from '../launch/world';
 import { type Framework, parallelDegree, type Sizes, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { readEngine } from './serving';

@@ -1,6 +1,6 @@
 import { check } from '../check';
 import { RULES } from '../rules/registry';
-import { processGroups } from '../topology/process-groups';
+import { processGroups } from '../topology/processGroups';
 import type { CorePin, Framework, World, WorldDegree } from './framework';
 import { FRAMEWORKS } from './index';
 

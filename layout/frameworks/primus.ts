@@ -1,6 +1,7 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import { type Inherited, inherited } from '../launch/inheritance';
+import { deriveFromWorld, setWorld } from '../launch/jobWorld';
 import { environmentCount, environmentOption, type Job, type World } from '../launch/launchers';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
 import { applyOverrides } from '../launch/omegaconf';
@@ -9,7 +10,6 @@ import { type Option, Options } from '../launch/options';
 import { textOf } from '../launch/shell/values';
 import { at, mergeTrees, optionsOf, type Tree, type TreeMap, type TreeScalar, textAtPath } from '../launch/tree';
 import { Facts, isKnown, type Reason } from '../launch/value';
-import { deriveFromWorld, setWorld } from '../launch/world';
 import type { Framework } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { MEGATRON_DIALECT } from './megatron-lm';

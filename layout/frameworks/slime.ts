@@ -1,11 +1,11 @@
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
+import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/jobWorld';
 import { hasFlag, type Job, worldByDefault } from '../launch/launchers';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
 import { listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
 import type { Options } from '../launch/options';
 import { type Defaults, derived, Facts, type Found, isKnown } from '../launch/value';
-import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/world';
 import { CORE_EXPERTS, CORE_VALUES } from './megatronDefaults';
 import { engineOptions, readEngine } from './serving';
 

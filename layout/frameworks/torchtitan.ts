@@ -1,5 +1,6 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
+import { setWorld } from '../launch/jobWorld';
 import {
   environmentCount,
   environmentOption,
@@ -15,7 +16,6 @@ import { CALLEE, pythonRecipes, RETURN } from '../launch/python/module';
 import { parseTomlTree } from '../launch/toml';
 import { at, type Copies, emptyMap, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../launch/tree';
 import { derived, type FactPath, Facts, isKnown, mapFound, product, type Reason } from '../launch/value';
-import { setWorld } from '../launch/world';
 import { EXPERTS, type Framework, parallelDegree, REPLICATE, shardDegree, sized } from './framework';
 
 /** torchtitan: `ParallelDims` in torchtitan/distributed/parallel_dims.py. */

@@ -1,5 +1,6 @@
 import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
+import { deriveFromWorld, setWorld } from '../launch/jobWorld';
 import { type Job, worldByDefault } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from '../launch/megatron';
@@ -9,7 +10,6 @@ import { Options } from '../launch/options';
 import { textOf } from '../launch/shell/values';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
 import { type Defaults, derived, Facts, type FactValue, type Found, isKnown, type Reason } from '../launch/value';
-import { deriveFromWorld, setWorld } from '../launch/world';
 import { type Framework, REPLICATE, shardDegree, sized, ULYSSES } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { DEGREES } from './megatronDefaults';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { driftBetween } from './drift';
-import { readLaunchFile } from './import';
+import { readLaunchFile } from './launchReading';
 
 const LAYOUT = `layout: 1
 world_size: 16

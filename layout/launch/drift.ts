@@ -2,10 +2,10 @@ import { isKeyPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
 import { LineIndex } from '../format/lines';
 import { FRAMEWORKS, type Framework } from '../frameworks';
-import { listsStages } from './document';
-import type { LaunchPlace, LaunchReading } from './import';
-import { effectiveValue, type LayoutValues, layoutFileValues, worldOf } from './layout-values';
+import { listsStages } from './importedLayout';
+import type { LaunchPlace, LaunchReading } from './launchReading';
 import type { FactValue } from './value';
+import { effectiveValue, type LayoutValues, layoutFileValues, worldOf } from './writtenValues';
 
 /** One value that a layout and a launch file give differently. */
 export interface Difference {

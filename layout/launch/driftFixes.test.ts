@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { applyEdits } from '../format/edit';
 import { driftBetween } from './drift';
 import { launchFix, layoutFix } from './driftFixes';
-import { readLaunchFile } from './import';
+import { readLaunchFile } from './launchReading';
 
 const SCRIPT = `TP=8
 GPUS=8

@@ -1,7 +1,7 @@
 import type { Edit } from '../diagnostic';
 import { applyEdits } from '../format/edit';
 import { type Difference, driftBetween, lastPart, shortName } from './drift';
-import { type LaunchReading, readLaunchFile } from './import';
+import { type LaunchReading, readLaunchFile } from './launchReading';
 import type { FactValue } from './value';
 import { keyEdit, yamlText } from './writeValues';
 

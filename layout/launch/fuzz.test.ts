@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { computingTime } from '../../test/harness/computing';
 import { untraceable } from '../../test/harness/untraceable';
 import { specOf } from '../format/keyPath';
-import { layoutOf, layoutYaml } from './document';
-import { readLaunchFile } from './import';
+import { layoutOf, layoutYaml } from './importedLayout';
+import { readLaunchFile } from './launchReading';
 
 /** Whole numbers below a bound that are the same in every run (xorshift). */
 function generator(seed: number): (below: number) => number {

@@ -1,8 +1,8 @@
 export { FAMILIES, type FamilyName } from '../frameworks/families';
-export { checkLaunch, type LaunchDiagnostic } from './check';
-export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './document';
 export { type Difference, type Drift, driftBetween, lastPart, shortName } from './drift';
 export { type DriftCase, type DriftFix, launchFix, layoutFix } from './driftFixes';
+export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './importedLayout';
+export { checkLaunch, type LaunchDiagnostic } from './launchDiagnostics';
 export {
   type ImportOptions,
   type LaunchPlace,
@@ -10,14 +10,13 @@ export {
   type LaunchValue,
   readLaunchFile,
   readLaunchFileAsync,
-} from './import';
-export { effectiveValue, type LayoutValue, layoutFileValues, layoutNodeValues } from './layout-values';
+} from './launchReading';
 export type { LauncherSettings } from './layoutWriter';
 export { HELD_LIMITS, LAUNCH_LIMITS, readLaunch, STARTS_NO_JOB } from './reader';
 export { parseRecord, type RecordedCommand } from './recordedRun';
-export { SHELL_SCRIPT } from './shell/called';
 export type { ReadFile } from './shell/interpreter';
 export { type PatternElement, parsePattern } from './shell/patterns';
+export { SHELL_SCRIPT } from './shell/startedScripts';
 export {
   EXPORT_TARGETS,
   type Exported,
@@ -28,3 +27,4 @@ export {
   RECORDED_TARGETS,
 } from './write';
 export { launchFilesEdit, type Written, writeFlags } from './writeValues';
+export { effectiveValue, type LayoutValue, layoutFileValues, layoutNodeValues } from './writtenValues';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readLaunchFile } from './import';
+import { readLaunchFile } from './launchReading';
 
 const read = (lines: readonly string[]) => readLaunchFile('job.yaml', lines.join('\n'), () => null);
 

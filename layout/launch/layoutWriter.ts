@@ -1,8 +1,8 @@
 import { pythonText, shellWord, yamlText } from '../escape';
 import type { KeyPath } from '../format/keys';
-import { effectiveValue, type LayoutValues, worldOf } from './layout-values';
 import { type OptionRow, writtenRows } from './optionRows';
 import type { FactValue } from './value';
+import { effectiveValue, type LayoutValues, worldOf } from './writtenValues';
 
 /** What the settings of a cluster add to the lines that start a job; a form that has no place for them ignores them. */
 export interface LauncherSettings {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readLaunchFile } from './import';
+import { readLaunchFile } from './launchReading';
 
 function said(text: string): (string | undefined)[] {
   const { values } = readLaunchFile('launch.py', text, () => null);

@@ -1,4 +1,4 @@
-import { type ImportOptions, type LaunchReading, readLaunchFileAsync } from './import';
+import { type ImportOptions, type LaunchReading, readLaunchFileAsync } from './launchReading';
 
 /** How much is read of a launch file and of the files that it names. Bytes. */
 export interface LaunchLimits {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { type LayoutData, layoutOf, layoutYaml } from './document';
 import { driftBetween } from './drift';
-import { readLaunchFile } from './import';
+import { type LayoutData, layoutOf, layoutYaml } from './importedLayout';
+import { readLaunchFile } from './launchReading';
 import type { FactValue } from './value';
 import { exportLayout } from './write';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { applyEdits } from '../format/edit';
-import { readLaunchFile } from './import';
+import { readLaunchFile } from './launchReading';
 import { launchFilesEdit, writeFlags } from './writeValues';
 
 const LAYOUT = `layout: 1

@@ -1,8 +1,8 @@
 import type { Edit } from '../diagnostic';
 import { appendKey, applyEdits, lineBreak, startOfLine } from '../format/edit';
 import { type Entry, type MapNode, type Node, parseTree } from '../format/tree';
-import { layoutValues, valuesYaml } from './document';
-import { type LaunchReading, readLaunchFile } from './import';
+import { layoutValues, valuesYaml } from './importedLayout';
+import { type LaunchReading, readLaunchFile } from './launchReading';
 import type { FactValue } from './value';
 
 /** The keys that describe a job's grids: `launch` is written in front of them. */

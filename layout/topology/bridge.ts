@@ -1,6 +1,6 @@
 import { LANGUAGE_MODULE } from '../format/names';
 import { Grid } from '../grid/grid';
-import type { GroupFamily } from './group-family';
+import type { GroupFamily } from './groupFamily';
 import type { ResolvedLayout, ResolvedModule } from './resolved';
 
 /** How activations cross from an encoder's replicas to the language model's on the same ranks. */

@@ -1,4 +1,4 @@
-import { processGroups } from './process-groups';
+import { processGroups } from './processGroups';
 import type { ResolvedLayout } from './resolved';
 
 /**

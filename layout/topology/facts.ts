@@ -4,11 +4,11 @@ import { DEFAULT_ORDER } from '../format/keys';
 import type { ReadLayout } from '../format/read';
 import type { Field, NamedField, Section } from '../format/spec';
 import { type Framework, frameworkOf } from '../frameworks';
-import { type Degrees, moduleGrid } from './module-grid';
+import { type Degrees, moduleGrid } from './moduleGrid';
 import { withPublicModels } from './publicModel';
 import type { ResolvedModule } from './resolved';
 
-export type { Degrees } from './module-grid';
+export type { Degrees } from './moduleGrid';
 
 /** The degrees that `parallelism` and every one of `modules` have alike. */
 export type DegreeFields = Pick<

@@ -9,7 +9,7 @@ import {
   groupNameOf,
   MODULE_GROUPS,
 } from './groupKinds';
-import { processGroups } from './process-groups';
+import { processGroups } from './processGroups';
 
 const KINDS: readonly GroupKind[] = GROUP_KINDS;
 

@@ -1,5 +1,5 @@
 import { RankLists } from '../grid/grid';
-import type { GroupFamily } from './group-family';
+import type { GroupFamily } from './groupFamily';
 import type { NtpShape } from './ntp';
 import type { ResolvedNtp } from './resolved';
 

@@ -9,9 +9,9 @@ import {
   hybridPlan,
   mergedPattern,
   type PatternSpellings,
-} from './pipeline/hybrid-pattern';
-import { type LayerLayoutInput, unrolled } from './pipeline/layer-layout';
-import { coversModel, type Placement, placeLayers } from './pipeline/placement';
+} from './pipeline/hybridPattern';
+import { type LayerLayoutInput, unrolled } from './pipeline/layerLayout';
+import { coversModel, type LayerPlacement, placeLayers } from './pipeline/layerPlacement';
 import { type Pipeline, pipelineOf } from './pipeline/settings';
 import { type Attempt, attempt, type Raised } from './python';
 
@@ -235,17 +235,17 @@ function configured({ trainingScript, framework }: LayoutFacts, settings: Pipeli
   return pipelineOf(byScript ? { ...settings, vpp: virtualSizeOf(settings) } : settings);
 }
 
-function placementOf(pipeline: Pipeline): Attempt<Placement> | null {
+function placementOf(pipeline: Pipeline): Attempt<LayerPlacement> | null {
   const { pp, vpp } = pipeline;
   return pp * (vpp ?? 1) <= MAX_STAGES ? attempt(() => placeLayers(pipeline)) : null;
 }
 
-function layersIn({ layers, mtp }: Placement): number {
+function layersIn({ layers, mtp }: LayerPlacement): number {
   const counts = [...layers.flat().map(([count]) => count), ...mtp.flat()];
   return counts.reduce((sum, count) => sum + Math.max(0, count), 0);
 }
 
-function plainStages({ name }: ModuleFacts, pipeline: Pipeline, { layers, mtp }: Placement): Stage[] {
+function plainStages({ name }: ModuleFacts, pipeline: Pipeline, { layers, mtp }: LayerPlacement): Stage[] {
   const { pp, layout } = pipeline;
   return layers.flatMap((ranks, v) =>
     ranks.map(([count, offset], rank): Stage => {

@@ -1,18 +1,18 @@
 import type { Dim } from '../grid/grid';
 import type { Degrees } from './facts';
 import { gridDims } from './generators';
-import { moduleGrid } from './module-grid';
+import { moduleGrid } from './moduleGrid';
 import type { ResolvedLayout, ResolvedModule } from './resolved';
 
 /** What places the ranks of one grid, apart from their number. */
-export interface Placement extends Degrees {
+export interface GridPlacement extends Degrees {
   readonly rankOffset: number;
   /** The order of `parallelism`; null for one of `modules`, whose order is fixed. */
   readonly order: string | null;
 }
 
 /** The placement of a resolved grid. Its order has every dimension in it, also `gtp_remat`. */
-export function placementOf({ name, rankOffset, dense, expert }: ResolvedModule): Placement {
+export function placementOf({ name, rankOffset, dense, expert }: ResolvedModule): GridPlacement {
   const size = (dims: readonly Dim[], dim: string) => dims.find((one) => one.name === dim)?.size ?? 1;
   return {
     rankOffset,
@@ -39,7 +39,7 @@ function jointOrder(dense: readonly Dim[], expert: readonly Dim[]): string {
 }
 
 /** The same number of ranks placed in another way; null where the degrees do not divide it or the order has not all of them. */
-function placedModule(module: ResolvedModule, placement: Placement): ResolvedModule | null {
+function placedModule(module: ResolvedModule, placement: GridPlacement): ResolvedModule | null {
   const { tp, gtpRemat, cp, pp, ep, exptTp, exptGtpRemat, order, rankOffset } = placement;
   const dp = module.numRanks / (tp * gtpRemat * cp * pp);
   const exptDp = module.numRanks / (exptTp * exptGtpRemat * ep * pp);
@@ -58,7 +58,7 @@ function placedModule(module: ResolvedModule, placement: Placement): ResolvedMod
 }
 
 /** The layout with its grids placed in other ways; null where one cannot be. */
-export function placedLayout(layout: ResolvedLayout, placements: readonly Placement[]): ResolvedLayout | null {
+export function placedLayout(layout: ResolvedLayout, placements: readonly GridPlacement[]): ResolvedLayout | null {
   const modules = layout.modules.map((module, i) => {
     const placement = placements[i];
     return placement ? placedModule(module, placement) : null;

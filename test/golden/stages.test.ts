@@ -1,12 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { virtualSizeOf } from '../../layout/topology/pipeline/arguments';
-import {
-  checkSpellings,
-  coversPattern,
-  hybridPlan,
-  mergedPattern,
-} from '../../layout/topology/pipeline/hybrid-pattern';
-import { coversModel, placeLayers } from '../../layout/topology/pipeline/placement';
+import { checkSpellings, coversPattern, hybridPlan, mergedPattern } from '../../layout/topology/pipeline/hybridPattern';
+import { coversModel, placeLayers } from '../../layout/topology/pipeline/layerPlacement';
 import { type PipelineSettings, pipelineOf } from '../../layout/topology/pipeline/settings';
 import { type Attempt, attempt } from '../../layout/topology/python';
 import { type GoldenError, loadGolden } from './golden';

@@ -14,7 +14,7 @@ const BY_DEFAULT: ReadonlySet<string> = new Set(
 const DERIVED =
   /(^world_size|^phases\..*\.ep|\.(nodes|gpus_per_node|dp|vpp|num_ranks|global_batch_size|rollout_gpus|data_parallel_(shard|replicate)_degree))$/;
 
-/** Values that validation or a framework takes from another key (document.ts, megatron.ts, mimo.ts). */
+/** Values that validation or a framework takes from another key (importedLayout.ts, megatron.ts, mimo.ts). */
 const FOLLOWS: Readonly<Record<string, readonly string[]>> = {
   expt_tp: ['tp'],
   num_query_groups: ['num_attention_heads'],

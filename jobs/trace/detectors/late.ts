@@ -4,7 +4,7 @@ import { disagreement } from '../mismatch';
 import { areInnocent } from '../partners';
 import { isResolved, nextByHabit } from '../programs';
 import type { RankRun, Run } from '../rankRun';
-import { type MayWait, mayWait } from '../silent';
+import { type MayWait, mayWait } from '../silentRanks';
 import type { RunContext, Suspect } from '../suspect';
 import { operationText, ranksText, rounded, stackTexts } from '../texts';
 import type { Wait } from '../waits';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readLaunchFile } from '../import';
+import { readLaunchFile } from '../launchReading';
 
 function read(text: string, job?: string) {
   return readLaunchFile('recipe.py', text, () => null, { job });

@@ -1,6 +1,6 @@
 import type { Assignment, Command } from 'unbash';
+import { DONE, type Outcome } from './commandOutcome';
 import { type expandArgs, expandList, expandText, joined } from './expand';
-import { DONE, type Outcome } from './outcome';
 import type { Shell } from './shell';
 import { bounded, boundedList, literal, type Text, textAt, unknownText, type Variable, word } from './values';
 

@@ -1,8 +1,8 @@
 import type { Command } from 'unbash';
 import { declare } from './assignments';
+import { DONE, type Outcome, UNKNOWN } from './commandOutcome';
 import { commandVerdict } from './conditions';
 import { joined } from './expand';
-import { DONE, type Outcome, UNKNOWN } from './outcome';
 import type { Shell } from './shell';
 import { joinPath } from './sources';
 import { type Arg, bounded, literal, placeOf, type Text, textAt, textOf, unknownText, word } from './values';

@@ -17,14 +17,14 @@ import {
 import { reasonText } from '../value';
 import { assign, assignmentText, declare } from './assignments';
 import { BUILTINS, type BuiltinShell } from './builtins';
-import { commandsGiven, fileSource, knownEnd, scriptCalled, writtenSource } from './called';
+import { DONE, endsScript, type Outcome, type Signal, UNKNOWN } from './commandOutcome';
 import { testVerdict, type Verdict } from './conditions';
 import { arithmeticValue, expandArgs, expandList, expandText, gathered } from './expand';
 import { FILTERS, READERS } from './filters';
-import { DONE, endsScript, type Outcome, type Signal, UNKNOWN } from './outcome';
 import { matchesGlob } from './patterns';
 import type { Invocation } from './shell';
 import { candidatePaths, joinPath, SLURM_VARIABLES, sbatchDirectives } from './sources';
+import { commandsGiven, fileSource, knownEnd, scriptCalled, writtenSource } from './startedScripts';
 import { type DefinedFunction, type Source, State } from './state';
 import {
   type Arg,

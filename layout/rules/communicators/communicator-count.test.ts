@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { check } from '../../check';
 import { countCommunicators } from '../../topology/communicators';
-import { processGroups } from '../../topology/process-groups';
+import { processGroups } from '../../topology/processGroups';
 import { job, reports } from '../testing';
 import { communicatorCount } from './communicator-count';
 

@@ -1,7 +1,7 @@
 import type { Span } from '../../diagnostic';
 import { nearest } from '../../format/nearest';
 import { GROUP_NAMES } from '../../topology/groupKinds';
-import { processGroups } from '../../topology/process-groups';
+import { processGroups } from '../../topology/processGroups';
 import { resolveLayout } from '../../topology/resolve';
 import { job } from '../examples';
 import { replaceFix } from '../fixes';

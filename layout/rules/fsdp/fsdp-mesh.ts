@@ -1,8 +1,8 @@
 import { DEFAULT_ORDER, type RootKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import { type Degrees, type LayoutFacts, orderOf } from '../../topology/facts';
-import { meshError } from '../../topology/fsdp-mesh';
-import { processGroups } from '../../topology/process-groups';
+import { meshError } from '../../topology/fsdpMesh';
+import { processGroups } from '../../topology/processGroups';
 import { resolveLayout } from '../../topology/resolve';
 import { conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';

@@ -1,5 +1,5 @@
 import type { Span } from '../../diagnostic';
-import { parseHybridPattern } from '../../topology/pipeline/hybrid-pattern';
+import { parseHybridPattern } from '../../topology/pipeline/hybridPattern';
 import { attempt } from '../../topology/python';
 import { patternOf } from '../../topology/stages';
 import { takenOf, takenText } from '../../topology/taken';

@@ -1,5 +1,5 @@
 import type { LayoutFacts } from '../../topology/facts';
-import { MAX_LAYOUT } from '../../topology/pipeline/layer-layout';
+import { MAX_LAYOUT } from '../../topology/pipeline/layerLayout';
 import { countIn, lossOf, type StagePlan, stagePlans } from '../../topology/stages';
 import { job } from '../examples';
 import { removeFix, setFix } from '../fixes';

@@ -1,4 +1,4 @@
-import { denseGrid } from '../../topology/process-groups';
+import { denseGrid } from '../../topology/processGroups';
 import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';

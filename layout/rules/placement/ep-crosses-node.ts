@@ -1,4 +1,4 @@
-import { expertGrid } from '../../topology/process-groups';
+import { expertGrid } from '../../topology/processGroups';
 import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';

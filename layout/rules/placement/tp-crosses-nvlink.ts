@@ -1,6 +1,6 @@
 import { DEFAULT_ORDER } from '../../format/keys';
 import type { LayoutFacts } from '../../topology/facts';
-import { denseGrid, expertGrid } from '../../topology/process-groups';
+import { denseGrid, expertGrid } from '../../topology/processGroups';
 import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { divisors } from '../numbers';

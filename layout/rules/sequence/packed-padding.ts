@@ -1,5 +1,5 @@
 import { sequenceDivisor } from '../../topology/sequence';
-import { scattersRankByRank } from '../../topology/sequence-plans';
+import { scattersRankByRank } from '../../topology/sequencePlans';
 import { job } from '../examples';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';

@@ -1,7 +1,7 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { sequenceDivisor } from '../../topology/sequence';
-import { scattersRankByRank } from '../../topology/sequence-plans';
+import { scattersRankByRank } from '../../topology/sequencePlans';
 import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';

@@ -1,5 +1,5 @@
 import { assertThat, floorDiv, modulo, raise, repr } from '../python';
-import { parseLayerString } from './layer-layout';
+import { parseLayerString } from './layerLayout';
 import { accountedLayers, type PipelineSettings } from './settings';
 
 /** Pipeline settings as the command line has them. */

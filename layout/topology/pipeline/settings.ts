@@ -1,5 +1,5 @@
 import { assertThat, fail, floorDiv, modulo, raise, repr } from '../python';
-import { type LayerLayout, type LayerLayoutInput, readLayerLayout, validateLayers } from './layer-layout';
+import { type LayerLayout, type LayerLayoutInput, readLayerLayout, validateLayers } from './layerLayout';
 
 /** What decides where layers go: fields of `TransformerConfig`; null where one is not set. */
 export interface PipelineSettings {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { layoutFileValues } from './layout-values';
+import { layoutFileValues } from './writtenValues';
 
 const TEXT = `layout: 1
 unheard_of: 1

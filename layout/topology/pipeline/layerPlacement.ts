@@ -1,9 +1,9 @@
 import { assertThat, floorDiv, modulo } from '../python';
-import type { LayerKind, LayerLayout } from './layer-layout';
+import type { LayerKind, LayerLayout } from './layerLayout';
 import { accountedLayers, type Pipeline } from './settings';
 
 /** What every stage builds, each list by virtual stage and then by pipeline rank. */
-export interface Placement {
+export interface LayerPlacement {
   /** How many decoder layers a stage builds, and the first one's number. */
   readonly layers: readonly (readonly (readonly [count: number, offset: number])[])[];
   /** How many MTP layers it builds. */
@@ -21,7 +21,7 @@ interface Stage {
  * `get_mtp_num_layers_to_build` of megatron/core/transformer, played for every stage in the order virtual stage, pipeline
  * rank. Only inside `attempt`.
  */
-export function placeLayers(pipeline: Pipeline): Placement {
+export function placeLayers(pipeline: Pipeline): LayerPlacement {
   const { pp, vpp, layout } = pipeline;
   if (layout) {
     return placeLayout(layout);
@@ -36,7 +36,7 @@ export function placeLayers(pipeline: Pipeline): Placement {
   return { layers, mtp };
 }
 
-function placeLayout({ pp, stages }: LayerLayout): Placement {
+function placeLayout({ pp, stages }: LayerLayout): LayerPlacement {
   let next = 0;
   const layers = stages.map((ranks) =>
     ranks.map((stage): readonly [number, number] => {
@@ -55,7 +55,7 @@ function countOf(stage: readonly LayerKind[], kind: LayerKind): number {
 }
 
 /** Whether the stages hold the layers `0 ... numLayers - 1` exactly once. */
-export function coversModel({ layers }: Placement, numLayers: number): boolean {
+export function coversModel({ layers }: LayerPlacement, numLayers: number): boolean {
   const held = layers.flat().filter(([count]) => count !== 0);
   const built = held.reduce((total, [count]) => total + count, 0);
   if (built !== numLayers || held.some(([count]) => count < 0)) {

@@ -16,7 +16,7 @@ interface Answers {
 }
 
 /** What the language server says of documents, also while it is loaded, started and restarted: the extension judges nothing. */
-export class Said implements vscode.Disposable {
+export class ServerDiagnostics implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   #server: Answers | undefined;
   #connect: (server: Answers) => void = () => {};

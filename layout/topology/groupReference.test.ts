@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { check } from '../check';
-import { groupKindNames, groupMarkdown } from './group-reference';
-import { processGroups } from './process-groups';
+import { groupKindNames, groupMarkdown } from './groupReference';
+import { processGroups } from './processGroups';
 
 test('every process group that a layout makes stands in the catalogue', () => {
   const { resolved } = check(`layout: 1

@@ -1,4 +1,11 @@
-import { groupAlong, groupNameOf, type Placement, placedLayout, placementOf, type ResolvedLayout } from '../../layout';
+import {
+  type GridPlacement,
+  groupAlong,
+  groupNameOf,
+  placedLayout,
+  placementOf,
+  type ResolvedLayout,
+} from '../../layout';
 import type { RunGroup } from './evidence';
 import { LayoutGroups, WORLD_DESC } from './groupComparison';
 
@@ -51,10 +58,10 @@ function spread<T>(all: readonly T[], count: number): T[] {
 
 /** Other placements, the smallest changes first. */
 function* alternatives(
-  base: readonly Placement[],
+  base: readonly GridPlacement[],
   groups: readonly RunGroup[],
   layout: ResolvedLayout,
-): Iterable<readonly Placement[]> {
+): Iterable<readonly GridPlacement[]> {
   const [only] = base;
   if (layout.mode === 'homogeneous' && only) {
     yield* orders(only).map((placement) => [placement]);
@@ -73,7 +80,7 @@ function* alternatives(
 }
 
 /** The other orders of the same dimensions, those with the fewest inversions first. */
-function orders(placement: Placement): Placement[] {
+function orders(placement: GridPlacement): GridPlacement[] {
   const written = placement.order?.split('-') ?? [];
   return permutations(written)
     .map((order) => ({ order, exchanges: inversions(order, written) }))
@@ -114,16 +121,16 @@ const SIZE_OF: ReadonlyMap<string, keyof typeof DEGREES> = new Map(
 const KEYS: Readonly<Record<string, string>> = { ...DEGREES, rankOffset: 'rank_offset' };
 
 /** Degrees that agree with the sizes of the groups; every divisor for a degree without groups. */
-function degreesSeen(base: Placement, groups: readonly RunGroup[], worldSize: number): Placement[] {
+function degreesSeen(base: GridPlacement, groups: readonly RunGroup[], worldSize: number): GridPlacement[] {
   const seen = new Map<string, number>();
   for (const { desc, ranks } of groups) {
     seen.set(groupNameOf(desc) ?? '', ranks.length);
   }
   const known = Object.fromEntries(
     [...SIZE_OF].flatMap(([name, key]) => (seen.has(name) ? [[key, seen.get(name) ?? 1]] : [])),
-  ) as Partial<Placement>;
+  ) as Partial<GridPlacement>;
   const start = { ...base, ...known };
-  let candidates: Placement[] = [start];
+  let candidates: GridPlacement[] = [start];
   for (const key of (['tp', 'cp', 'pp'] as const).filter((degree) => known[degree] === undefined)) {
     candidates = candidates
       .flatMap((placement) => divisorsOf(worldSize).map((size) => ({ ...placement, [key]: size })))
@@ -138,13 +145,18 @@ function degreesSeen(base: Placement, groups: readonly RunGroup[], worldSize: nu
 }
 
 /** Expert degrees without groups take their defaults: `expt_tp` is `tp` unless written, and an `ep` that does not divide is 1. */
-function withExperts(placement: Placement, base: Placement, known: Partial<Placement>, worldSize: number): Placement {
+function withExperts(
+  placement: GridPlacement,
+  base: GridPlacement,
+  known: Partial<GridPlacement>,
+  worldSize: number,
+): GridPlacement {
   const exptTp = known.exptTp ?? (base.exptTp === base.tp ? placement.tp : base.exptTp);
   const divides = worldSize % (exptTp * placement.exptGtpRemat * placement.ep * placement.pp) === 0;
   return divides ? { ...placement, exptTp } : { ...placement, exptTp, ep: known.ep ?? 1 };
 }
 
-function changes(base: Placement, other: Placement): number {
+function changes(base: GridPlacement, other: GridPlacement): number {
   return [...SIZE_OF.values()].filter((key) => base[key] !== other[key]).length;
 }
 
@@ -159,7 +171,7 @@ function divisorsOf(number: number): number[] {
 }
 
 /** The modules of a job without shared ranks in every other order. */
-function* moved(base: readonly Placement[], layout: ResolvedLayout): Iterable<readonly Placement[]> {
+function* moved(base: readonly GridPlacement[], layout: ResolvedLayout): Iterable<readonly GridPlacement[]> {
   if (layout.mode !== 'non_colocated' || base.length > 5) {
     return;
   }
@@ -175,7 +187,7 @@ function* moved(base: readonly Placement[], layout: ResolvedLayout): Iterable<re
 }
 
 /** Other degrees of one of `modules` over the same ranks. */
-function exchanged(base: Placement, size: number): Placement[] {
+function exchanged(base: GridPlacement, size: number): GridPlacement[] {
   const sizes = divisorsOf(size);
   const dense = sizes.flatMap((tp) =>
     sizes.flatMap((cp) => sizes.flatMap((pp) => (size % (tp * cp * pp) === 0 ? [{ ...base, tp, cp, pp }] : []))),
@@ -188,8 +200,8 @@ function exchanged(base: Placement, size: number): Placement[] {
 }
 
 function describe(
-  base: readonly Placement[],
-  placements: readonly Placement[],
+  base: readonly GridPlacement[],
+  placements: readonly GridPlacement[],
   layout: ResolvedLayout,
   other: ResolvedLayout,
 ): Cause | null {
@@ -201,11 +213,11 @@ function describe(
       return [];
     }
     const keys = Object.entries(KEYS).filter(
-      ([key]) => own[key as keyof Placement] !== placement[key as keyof Placement],
+      ([key]) => own[key as keyof GridPlacement] !== placement[key as keyof GridPlacement],
     );
     return [
       ...keys.map(([key, name]) => ({
-        text: `${of}${name} ${placement[key as keyof Placement]} instead of ${own[key as keyof Placement]}`,
+        text: `${of}${name} ${placement[key as keyof GridPlacement]} instead of ${own[key as keyof GridPlacement]}`,
         key: name,
         module,
       })),

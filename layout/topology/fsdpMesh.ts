@@ -1,4 +1,4 @@
-import type { GroupFamily } from './group-family';
+import type { GroupFamily } from './groupFamily';
 import { attempt, fail, type Raised, raise, repr } from './python';
 import type { ResolvedLayout } from './resolved';
 

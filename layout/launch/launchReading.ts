@@ -3,6 +3,7 @@ import { type FamilyName, LAUNCH_FAMILIES } from '../frameworks/families';
 import type { Engine } from '../frameworks/framework';
 import { megatronLm } from '../frameworks/megatron-lm';
 import { EVIDENCE, type Evidence, type LaunchContext, type LaunchFamily, type NamedFacts } from './family';
+import { setWorld } from './jobWorld';
 import { podScript } from './kubernetes';
 import { FLAGS_ALONE, type Job, jobOf, type World } from './launchers';
 import { describeModel } from './namedModel';
@@ -15,7 +16,6 @@ import { parseTomlTree } from './toml';
 import { limitReached } from './tooMuchWork';
 import { optionsOf, parseYamlTree, type TreeMap, type TreeScalar } from './tree';
 import { type FactPath, Facts, type FactValue, type Found, isKnown, reasonText, type Unmapped } from './value';
-import { setWorld } from './world';
 
 /** A place in a file as it is printed; lines count from 1. */
 export interface LaunchPlace {

@@ -2,9 +2,9 @@ import { LANGUAGE_MODULE } from '../format/names';
 import { Grid, type GridGroups, RankLists } from '../grid/grid';
 import { memoize, memoizeRecent } from '../memoize';
 import { bridgeFamilies } from './bridge';
-import type { GroupFamily } from './group-family';
+import type { GroupFamily } from './groupFamily';
 import { type GroupName, groupKind, MODULE_GROUPS } from './groupKinds';
-import { DENSE_DIMS, EXPERT_DIMS } from './module-grid';
+import { DENSE_DIMS, EXPERT_DIMS } from './moduleGrid';
 import { isPacked, packedFamilies } from './packed';
 import type { DynamicContextParallel, ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
 

@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are shell scripts and configurations
 import { expect, test } from 'vitest';
-import { checkLaunch } from './check';
-import { readLaunchFile } from './import';
 import { layoutYaml } from './index';
+import { checkLaunch } from './launchDiagnostics';
+import { readLaunchFile } from './launchReading';
 
 type Files = Readonly<Record<string, string>>;
 

@@ -1,10 +1,10 @@
-import { type Checked, check, type Diagnostic, type RuleLevels, type Span } from '../../layout';
+import { type Checked, check, type Diagnostic, type RuleLevels, type Span } from '..';
 import { applyEdits } from '../format/edit';
-import { layoutYaml } from './document';
-import type { LaunchReading } from './import';
-import { layoutFileValues } from './layout-values';
+import { layoutYaml } from './importedLayout';
+import type { LaunchReading } from './launchReading';
 import type { FactPath, FactValue } from './value';
 import { keyEdit, yamlText } from './writeValues';
+import { layoutFileValues } from './writtenValues';
 
 /** What a rule says of the job that a launch file starts, at the offset of the value at fault in that file. */
 export interface LaunchDiagnostic {

@@ -21,6 +21,22 @@ interface Expect {
   readonly optimizer: Outcome;
 }
 
+interface PathInput {
+  /** A job saves under each and goes on under the next. */
+  readonly layouts: readonly object[];
+  readonly sharding: Input['sharding'];
+  readonly precision: 'fp32' | 'bf16';
+  /** Whether the weights alone were loaded. */
+  readonly no_load_optim: boolean;
+}
+
+interface PathExpect {
+  /** The loss of every step under each of the layouts. */
+  readonly losses: readonly (readonly number[])[];
+  /** The loss of every step of the same job without a stop. */
+  readonly unbroken: readonly number[];
+}
+
 function factsOf(layout: object, sharding: Input['sharding']) {
   const saved = sharding === 'none' ? {} : { checkpoint: { optimizer_sharding: sharding } };
   const { facts, diagnostics } = check(layoutText({ ...layout, ...saved }));
@@ -37,5 +53,28 @@ describe('checkpoints that Megatron-LM saved under one layout and loaded under a
       optimizer: truth.optimizer.loads,
       model: truth.model?.loads ?? null,
     });
+  });
+});
+
+/** How far a loss may be off where all was loaded: by rounding alone, which grows step by step in half precision. */
+const ROUNDING = { fp32: 1e-6, bf16: 2e-2 };
+
+describe('jobs that went on under another layout', () => {
+  test.each(loadGolden<PathInput, PathExpect>('resume'))('$id', ({ input, expect: { losses, unbroken } }) => {
+    const { layouts, sharding, precision, no_load_optim: isLeft } = input;
+    const facts = layouts.map((layout) => factsOf(layout, sharding));
+    const kept = facts.slice(1).flatMap((after, i) => {
+      const before = facts[i];
+      const [verdict] = before && after ? checkpointVerdicts(before, after, 'torch_dist') : [];
+      return verdict?.parts.slice(0, 2).map(({ outcome }) => outcome) ?? [];
+    });
+    expect(kept).toEqual(isLeft ? ['loads', 'after', 'loads', 'after'] : ['loads', 'loads', 'loads', 'loads']);
+    const off = losses.flat().map((loss, step) => Math.abs(loss / (unbroken[step] ?? 0) - 1));
+    expect(off).toHaveLength(unbroken.length);
+    if (isLeft) {
+      expect(Math.max(...off)).toBeGreaterThan(ROUNDING.bf16);
+    } else {
+      expect(Math.max(...off)).toBeLessThan(ROUNDING[precision]);
+    }
   });
 });

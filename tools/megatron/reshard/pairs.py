@@ -1,8 +1,8 @@
 """Saves checkpoints of a small GPT of Megatron-LM's own parts under one layout and loads them under another.
 
 What loads is decided by Megatron-LM's code alone: model, DDP, optimizer, schedules and `dist_checkpointing`. Every rank
-is a process; all share one GPU. Start it through `run.sh`, which plays the phases `save` and `load` for each size of a
-world.
+is a process of one machine, which needs no GPU. `play.py` plays the phases `save` and `load` for each size of a world,
+and the segments of the plan's paths.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-# NCCL refuses two ranks on a GPU of one host: each rank says that it is a host of its own
-os.environ["NCCL_HOSTID"] = f"rank{RANK}"
-os.environ["CUDA_DEVICE_MAX_CONNECTIONS"] = "1"
 sys.path.insert(0, os.environ["MEGATRON"])
+
+import on_cpu  # noqa: E402
+
+on_cpu.install()
 
 import megatron.core.optimizer as megatron_optimizer  # noqa: E402
 import torch  # noqa: E402
@@ -35,9 +36,11 @@ from megatron.core.pipeline_parallel.schedules import get_forward_backward_func 
 from megatron.core.tensor_parallel.random import model_parallel_cuda_manual_seed  # noqa: E402
 from megatron.core.transformer import torch_norm  # noqa: E402,F401
 from megatron.core.transformer.transformer_config import TransformerConfig  # noqa: E402
+from megatron.core.transformer.transformer_layer import TransformerLayer  # noqa: E402
 from torch import distributed as dist  # noqa: E402
 
 SEQUENCE, MICRO_BATCH, LAYERS, HIDDEN, VOCABULARY = 32, 2, 8, 64, 512
+GLOBAL_BATCH, SEGMENT_STEPS = 16, 5
 
 
 class GroupAdam(torch.optim.Optimizer):
@@ -78,14 +81,16 @@ class Job:
         ps.initialize_model_parallel(**args)
         model_parallel_cuda_manual_seed(123)
         self.virtual = args.get("virtual_pipeline_model_parallel_size")
+        self.bf16 = layout.get("precision", "bf16") == "bf16"
+        self.dtype = torch.bfloat16 if self.bf16 else torch.float32
         self.config = self._config(args)
         self.chunks = [self._chunk(stage) for stage in (range(self.virtual) if self.virtual else [None])]
         self.optimizer = get_megatron_optimizer(
             OptimizerConfig(
                 optimizer="adam",
-                lr=1e-2,
-                bf16=True,
-                params_dtype=torch.bfloat16,
+                lr=layout.get("lr", 1e-2),
+                bf16=self.bf16,
+                params_dtype=self.dtype,
                 use_distributed_optimizer=self.distributed,
                 clip_grad=1.0,
             ),
@@ -94,7 +99,7 @@ class Job:
         self.config.finalize_model_grads_func = finalize_model_grads
         self.config.grad_scale_func = self.optimizer.scale_loss
         for _ in range(steps):
-            self._step()
+            self.step()
 
     def _config(self, args: dict[str, Any]) -> TransformerConfig:
         tp = args.get("tensor_model_parallel_size", 1)
@@ -118,9 +123,10 @@ class Job:
             pipeline_model_parallel_size=args.get("pipeline_model_parallel_size", 1),
             virtual_pipeline_model_parallel_size=self.virtual,
             sequence_parallel=tp > 1,
-            pipeline_dtype=torch.bfloat16,
-            bf16=True,
-            params_dtype=torch.bfloat16,
+            use_cpu_initialization=True,
+            pipeline_dtype=self.dtype,
+            bf16=self.bf16,
+            params_dtype=self.dtype,
             attention_dropout=0.0,
             hidden_dropout=0.0,
             bias_dropout_fusion=False,
@@ -145,37 +151,57 @@ class Job:
             share_embeddings_and_output_weights=self.layout.get("tied", False),
             **({} if stage is None else {"vp_stage": stage}),
         )
+        for norm in (module for module in model.modules() if isinstance(module, torch.nn.LayerNorm)):
+            for parameter in norm.parameters():
+                # a mark of fused norms, by which their gradients are summed over tp
+                parameter.sequence_parallel = self.config.sequence_parallel
         ddp = DistributedDataParallelConfig(
             grad_reduce_in_fp32=True,
             use_distributed_optimizer=self.distributed,
             num_distributed_optimizer_instances=self.instances,
             **self.layout.get("ddp", {}),
         )
-        return DistributedDataParallel(config=self.config, ddp_config=ddp, module=model.cuda().bfloat16())
+        return DistributedDataParallel(config=self.config, ddp_config=ddp, module=model.to(self.dtype))
 
-    def _step(self) -> None:
-        def forward(_: Any, model: Any) -> Any:
-            generator = torch.Generator(device="cuda").manual_seed(7)
-            tokens = torch.randint(0, 500, (MICRO_BATCH, SEQUENCE), device="cuda", generator=generator)
-            positions = torch.arange(SEQUENCE, device="cuda").expand(MICRO_BATCH, -1)
-            mask = torch.ones(1, 1, SEQUENCE, SEQUENCE, dtype=torch.bool, device="cuda").triu(1)
-            return model(tokens, positions, mask, labels=tokens), lambda out: (out.float().mean(), {})
+    def step(self, number: int | None = None) -> float:
+        """Takes a step, of the batch of that number, which no layout changes, or of one micro-batch; gives its loss."""
+        replicas, replica = ps.get_data_parallel_world_size(), ps.get_data_parallel_rank()
+        count = 4 if number is None else GLOBAL_BATCH // (replicas * MICRO_BATCH)
+        shape = (MICRO_BATCH, 1) if number is None else (replicas, count, MICRO_BATCH, 1)
+        start = torch.randint(0, 400, shape, generator=torch.Generator().manual_seed(7 if number is None else number))
+        samples = start + 3 * torch.arange(SEQUENCE)
+        batches = [samples] * count if number is None else list(samples[replica])
+
+        def forward(data: Any, model: Any) -> Any:
+            tokens = next(data)
+            positions = torch.arange(SEQUENCE).expand(MICRO_BATCH, -1)
+            mask = torch.ones(1, 1, SEQUENCE, SEQUENCE, dtype=torch.bool).triu(1)
+
+            def mean(out: Any) -> Any:
+                loss = out.float().mean()
+                return loss, {"loss": loss.detach().clone()}
+
+            return model(tokens, positions, mask, labels=tokens), mean
 
         for chunk in self.chunks:
             chunk.zero_grad_buffer()
         self.optimizer.zero_grad()
-        many = self.virtual is not None
-        get_forward_backward_func()(
+        many = len(self.chunks) > 1
+        losses = get_forward_backward_func()(
             forward_step_func=forward,
-            data_iterator=[iter([])] * len(self.chunks) if many else iter([]),
+            data_iterator=[iter(batches) for _ in self.chunks] if many else iter(batches),
             model=self.chunks if many else self.chunks[0],
-            num_microbatches=8,
+            num_microbatches=count,
             seq_length=SEQUENCE,
             micro_batch_size=MICRO_BATCH,
             decoder_seq_length=SEQUENCE,
             forward_only=False,
         )
         self.optimizer.step()
+        # the stages before the last have no loss
+        total = torch.tensor([sum(float(one["loss"]) for one in losses), len(losses)], dtype=torch.float64)
+        dist.all_reduce(total)
+        return float(total[0] / total[1])
 
     def metadata(self, kind: str) -> dict[str, Any]:
         """What `_build_sharded_state_dict_metadata` (megatron/training/checkpointing.py) gives for a sharding."""
@@ -225,25 +251,29 @@ class Job:
                         yield parameter, part.optimizer.state.get(master, {})
 
     def sums(self) -> list[float]:
-        """Sums that no layout changes: of squared TP-sharded weights outside experts and vocabulary, and of moments."""
-        names = {id(p): name for chunk in self.chunks for name, p in chunk.module.named_parameters()}
+        """Sums that no layout changes: of squared TP-sharded weights but the vocabulary's, by layer, and of moments."""
+        layers = {
+            id(parameter): module.layer_number
+            for chunk in self.chunks
+            for module in chunk.modules()
+            if isinstance(module, TransformerLayer)
+            for parameter in module.parameters()
+            if getattr(parameter, "tensor_model_parallel", False)
+        }
+        whole, experts = ps.get_data_parallel_group(with_context_parallel=True), ps.get_expert_data_parallel_group()
 
-        def counts(parameter: torch.nn.Parameter) -> bool:
-            name = names[id(parameter)]
-            is_vocabulary = "word_embeddings" in name or "output_layer" in name
-            return getattr(parameter, "tensor_model_parallel", False) and not is_vocabulary and ".experts." not in name
+        def is_first(parameter: torch.nn.Parameter) -> bool:
+            return bool(dist.get_rank(whole if getattr(parameter, "allreduce", True) else experts) == 0)
 
-        whole = ps.get_data_parallel_group(with_context_parallel=True)
-        is_first = dist.get_rank(whole) == 0
-        total = torch.zeros(3, dtype=torch.float64, device="cuda")
+        total = torch.zeros(3, dtype=torch.float64)
         for chunk in self.chunks:
             for parameter in chunk.module.parameters():
-                if counts(parameter) and is_first:
-                    total[0] += parameter.detach().double().pow(2).sum()
+                if id(parameter) in layers and is_first(parameter):
+                    total[0] += parameter.detach().double().pow(2).sum() * layers[id(parameter)]
         for parameter, state in self._moments():
-            if counts(parameter) and "exp_avg" in state and (self.distributed or is_first):
-                total[1] += state["exp_avg"].double().pow(2).sum()
-                total[2] += state["exp_avg_sq"].double().sum()
+            if id(parameter) in layers and "exp_avg" in state and (self.distributed or is_first(parameter)):
+                total[1] += state["exp_avg"].double().pow(2).sum() * layers[id(parameter)]
+                total[2] += state["exp_avg_sq"].double().sum() * layers[id(parameter)]
         dist.all_reduce(total)
         if self.distributed:
             # each instance of the optimizer holds all of its states
@@ -331,11 +361,45 @@ def load(plan: dict[str, Any], out: Path) -> None:
                     print(row["from"], "->", name, kind, row.get("optimizer"), flush=True)
 
 
-def main() -> None:
-    phase, plan, out = sys.argv[1], json.loads(Path(sys.argv[2]).read_text()), Path(sys.argv[3])
-    torch.cuda.set_device(0)
-    dist.init_process_group("cpu:gloo,cuda:nccl", timeout=timedelta(seconds=60))
-    {"save": save, "load": load}[phase](plan, out)
+def play(plan: dict[str, Any], out: Path, segment: int) -> None:
+    """Trains a segment of each path from what the one before saved; the first goes on to the end, too."""
+    results = (out / "paths.jsonl").open("a") if RANK == 0 else None
+    for name, path in plan.get("paths", {}).items():
+        layout = plan["layouts"][path["layouts"][segment]]
+        if layout.get("world", 8) != WORLD:
+            continue
+        first, last = segment * SEGMENT_STEPS, (segment + 1) * SEGMENT_STEPS
+        kind, folder = path["type"], out / "paths" / name
+        row: dict[str, Any] = {"path": name, "segment": segment}
+        job = Job(layout, 0 if segment == 0 or path.get("no_load_optim") else 1)
+        if segment > 0:
+            saved = str(folder / str(segment - 1))
+            row["error"] = attempt(lambda: job.load_model(saved, kind))  # noqa: B023
+            if path.get("no_load_optim"):
+                job.optimizer.reload_model_params()
+            else:
+                row["error"] = row["error"] or attempt(lambda: job.load_optimizer(saved, kind))  # noqa: B023
+        row["losses"] = [job.step(number) for number in range(first, last)]
+        if segment + 1 < len(path["layouts"]):
+            target = folder / str(segment)
+            if RANK == 0:
+                target.mkdir(parents=True, exist_ok=True)
+            dist.barrier()
+            row["save"] = attempt(lambda: job.save(str(target), kind))  # noqa: B023
+        if segment == 0:
+            end = SEGMENT_STEPS * len(path["layouts"])
+            row["unbroken"] = row["losses"] + [job.step(number) for number in range(last, end)]
+        if results:
+            print(json.dumps(row), file=results, flush=True)
+            print(name, segment, row, flush=True)
+
+
+def run(phase: str, plan: dict[str, Any], out: Path) -> None:
+    """Plays a phase as one rank of a world."""
+    rendezvous = f"file://{out.resolve()}/rendezvous-{phase}-{WORLD}"
+    dist.init_process_group("gloo", init_method=rendezvous, rank=RANK, world_size=WORLD, timeout=timedelta(minutes=10))
+    if phase.isdigit():
+        play(plan, out, int(phase))
+    else:
+        {"save": save, "load": load}[phase](plan, out)
     dist.barrier()
-    # NCCL's threads outlive the interpreter's
-    os._exit(0)

@@ -127,7 +127,7 @@ const FORMATS: Readonly<Record<Format, (compared: Compared) => Iterable<string>>
         coordinates: difference.count('coordinates'),
         absent: difference.count('absent'),
       },
-      ...(checkpoint && { checkpoint: checkpoint.map(checkpointJson) }),
+      ...(checkpoint && { checkpoint: checkpoint.map((verdict) => checkpointJson(verdict, layouts)) }),
     };
     yield `${jsonText(output, 2)}\n`;
   },

@@ -237,6 +237,8 @@ const drift = z.object({
   unknown: z.array(z.object({ key: z.string(), looked_for: z.string() })),
 });
 
+const bytes = z.number().min(0).describe('Bytes.');
+
 const checkpoint = z.object({
   module: z.string().nullable(),
   format: z.enum(CHECKPOINT_FORMATS),
@@ -254,9 +256,31 @@ const checkpoint = z.object({
       proof: z.enum(['run', 'read']).describe('Whether such a pair was loaded, or the source was read.'),
     }),
   ),
+  transfer: z
+    .object({
+      weights_bytes: bytes.describe('Of the checkpoint, every weight once.'),
+      states_bytes: bytes.describe('Of the checkpoint, the states of every weight once.'),
+      stages: z
+        .array(z.object({ weights_bytes: bytes, states_bytes: bytes }))
+        .describe('What a rank of each pipeline stage reads.'),
+      rank_bytes: bytes.describe('Of the rank that reads most.'),
+      all_ranks_bytes: bytes,
+      network_bytes_per_second: z.number().nullable().describe('Of one GPU; null where it is not known.'),
+      network_is_measured: z.boolean().describe('By `cluster.network_bandwidth`, or else assumed of the GPU.'),
+      seconds: z.number().nullable().describe('The least time, if the storage keeps up with the network.'),
+      node_memory_bytes: bytes.describe('Main memory of a node that optimizer states take while they are read.'),
+      converter_memory_bytes: bytes.describe('Main memory of the host that runs `tools/checkpoint/convert.py`.'),
+    })
+    .nullable()
+    .describe('What it takes to load; null where a size is not known.'),
+  readers: z
+    .array(z.object({ rank: whole, reads_from: ranks }))
+    .nullable()
+    .optional()
+    .describe(
+      'Of each rank that loads the ranks that saved what it reads, of equal replicas the first; null where that is not known.',
+    ),
 });
-
-const bytes = z.number().min(0).describe('Bytes.');
 
 const score = z
   .object({

@@ -10,6 +10,7 @@ import {
   type LayoutFacts,
   layoutName,
   type NodeLoss,
+  OUTCOME_WORDS,
   type Resized,
   type Resizing,
   resizeLayout,
@@ -163,10 +164,8 @@ function cells({ planned, idle, checkpoint }: Resized, index: number): string[] 
   ];
 }
 
-const OUTCOMES = { loads: 'loads', after: 'after a step', lost: 'lost', unknown: 'unknown' } as const;
-
 const outcomeOf = ([verdict]: readonly CheckpointVerdict[], part: CheckpointPart): string =>
-  OUTCOMES[verdict?.parts.find((one) => one.part === part)?.outcome ?? 'unknown'];
+  OUTCOME_WORDS[verdict?.parts.find((one) => one.part === part)?.outcome ?? 'unknown'];
 
 /** What happens without another layout. */
 function lossText({ nodes, replicas, allReplicas, idle }: NodeLoss): string {
@@ -185,7 +184,7 @@ function jsonOf(file: string, { before, available, globalBatch, layouts, loss }:
     layouts: layouts.map(({ planned, idle, checkpoint }) => ({
       ...plannedJson(planned),
       idle_gpus: idle,
-      checkpoint: checkpoint.map(checkpointJson),
+      checkpoint: checkpoint.map((verdict) => checkpointJson(verdict, null)),
     })),
     loss: loss && { nodes: loss.nodes, replicas: loss.replicas, of_replicas: loss.allReplicas, idle_gpus: loss.idle },
   };

@@ -1,2 +1,3 @@
+export { type ShardLinks, ShardMap } from './shards';
 export * from './verdict';
 export { checkpointVerdicts } from './verdicts';

@@ -1,8 +1,9 @@
+import { gpuKind, stageParameters, type WeightJob, weightJob } from '../cost';
 import type { Field } from '../format/spec';
 import type { Framework } from '../frameworks';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { orderOf } from '../topology/facts';
-import { stagePlanOf, virtualSize } from '../topology/stages';
+import { type Stage, stagePlanOf, virtualSize } from '../topology/stages';
 
 /** How the optimizer states of a `torch_dist` checkpoint are cut (megatron/core/optimizer/distrib_optimizer.py `sharded_state_dict`). */
 export type OptimizerSharding = 'dp_reshardable' | 'fully_reshardable' | 'fully_sharded_model_space';
@@ -12,8 +13,9 @@ export interface SavedState {
   /** The module's name; null for `parallelism`. */
   readonly module: string | null;
   readonly framework: Framework | null;
-  /** Ranks in the job. */
+  /** Ranks in the job, and of this grid. */
   readonly world: number;
+  readonly ranks: number;
   readonly tp: number;
   readonly pp: number;
   readonly vpp: number;
@@ -26,6 +28,8 @@ export interface SavedState {
   readonly order: string;
   /** The layers of each chunk, as text; null where the layers are not known. */
   readonly stages: string | null;
+  /** The layers of each pipeline rank, its chunks together; null where they are not known. */
+  readonly layers: readonly (readonly string[])[] | null;
   /** What `check_checkpoint_args` compares, by Megatron-LM's name of the argument. */
   readonly sizes: Readonly<Record<ComparedSize, number | null>>;
   readonly experts: number | null;
@@ -39,6 +43,18 @@ export interface SavedState {
   readonly globalBatch: number | null;
   readonly format: string | null;
   readonly sharding: OptimizerSharding;
+  /** What its weights follow from; or why that is not known. */
+  readonly weights: WeightJob | string;
+  readonly host: Host;
+}
+
+/** The machines that a layout names. */
+export interface Host {
+  readonly gpusPerNode: number;
+  /** What a GPU reads through the network a second; null where neither it nor the GPU is known. */
+  readonly bytesPerSecond: number | null;
+  /** Whether that was measured (`cluster.network_bandwidth`), or is the network card of the vendor's systems. */
+  readonly isMeasured: boolean;
 }
 
 type ComparedSize = (typeof COMPARED_SIZES)[number];
@@ -62,16 +78,20 @@ function savedState(facts: LayoutFacts, module: ModuleFacts): SavedState | null 
   const model = module.model.value;
   const optimizer = root.optimizer.value;
   const checkpoint = root.checkpoint.value;
-  const plan = stagePlanOf(facts, module);
+  const stages = stagePlanOf(facts, module)?.stages() ?? null;
+  const weights = weightJob(facts, module);
+  const world = facts.world.size ?? ranks;
   return {
     module: module.name,
     framework: facts.framework,
-    world: facts.world.size ?? ranks,
+    world,
+    ranks,
     ...degrees,
     vpp: virtualSize(facts, module) ?? 1,
     dp,
     order: facts.heterogeneous ? '' : (orderOf(root) ?? ''),
-    stages: plan ? JSON.stringify(plan.stages()?.map(({ layers }) => layers) ?? null) : null,
+    stages: stages && JSON.stringify(stages.map(({ layers }) => layers)),
+    layers: stages && layersOfRanks(stages),
     sizes: {
       num_layers: known(model?.num_layers),
       hidden_size: known(model?.hidden_size),
@@ -82,13 +102,34 @@ function savedState(facts: LayoutFacts, module: ModuleFacts): SavedState | null 
     tied: model?.untie_embeddings_and_output_weights.value !== true,
     distributedOptimizer: optimizer?.use_distributed_optimizer.value === true,
     bucketSize:
-      optimizer?.overlap_grad_reduce.value === true && !fitsOneBucket(module)
+      optimizer?.overlap_grad_reduce.value === true && !fitsOneBucket(weights)
         ? defaultBucketSize(dp * degrees.cp)
         : null,
     megatronFsdp: root.fsdp.value?.enabled.value === true,
     globalBatch: known(root.batch.value?.global_batch_size),
     format: known(checkpoint?.ckpt_format),
     sharding: checkpoint?.optimizer_sharding.value ?? 'dp_reshardable',
+    weights,
+    host: hostOf(facts, world),
+  };
+}
+
+function layersOfRanks(stages: readonly Stage[]): string[][] {
+  const ranks: string[][] = [];
+  for (const { pp, layers } of stages) {
+    ranks[pp] = [...(ranks[pp] ?? []), ...layers];
+  }
+  return ranks;
+}
+
+function hostOf({ root }: LayoutFacts, world: number): Host {
+  const cluster = root.cluster.value;
+  const measured = known(cluster?.network_bandwidth);
+  const gpu = gpuKind(cluster?.gpu.value ?? '');
+  return {
+    gpusPerNode: cluster?.gpus_per_node.value ?? world,
+    bytesPerSecond: measured ?? gpu?.networkBytesPerSecond ?? null,
+    isMeasured: measured !== null,
   };
 }
 
@@ -108,15 +149,16 @@ function defaultBucketSize(dataParallel: number): number {
   return Math.max(SMALLEST_BUCKET, 1_000_000 * dataParallel);
 }
 
-/** Whether all weights of a model surely lie in one bucket: a bound from above, without what the ranks share. */
-function fitsOneBucket({ model: { value: model } }: ModuleFacts): boolean {
-  const [layers, hidden, vocabulary] = [model?.num_layers, model?.hidden_size, model?.vocab_size].map(known);
-  if (layers === null || hidden === null || layers === undefined || hidden === undefined) {
-    return false;
-  }
-  const wide = Math.max(known(model?.ffn_hidden_size) ?? 4 * hidden, known(model?.moe_ffn_hidden_size) ?? 0);
-  const perLayer = 5 * hidden * hidden + 3 * hidden * wide * (known(model?.num_experts) ?? 1);
-  return layers * perLayer + 2 * (vocabulary ?? Number.POSITIVE_INFINITY) * hidden < SMALLEST_BUCKET;
+/** Whether the weights of any rank surely lie in one bucket. */
+function fitsOneBucket(job: WeightJob | string): boolean {
+  return (
+    typeof job !== 'string' &&
+    job.model.vocabSize !== null &&
+    job.stages.every((_, stage) => {
+      const { dense, expert } = stageParameters(job, stage);
+      return dense + expert < SMALLEST_BUCKET;
+    })
+  );
 }
 
 /**

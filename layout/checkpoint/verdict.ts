@@ -1,4 +1,5 @@
 import type { OptimizerSharding } from './savedState';
+import type { ShardLinks } from './shards';
 
 /** The formats of Megatron-LM's checkpoints (`--ckpt-format`). */
 export const CHECKPOINT_FORMATS = ['torch', 'torch_dist', 'torch_dcp', 'fsdp_dtensor'] as const;
@@ -39,6 +40,51 @@ export interface PartVerdict {
   readonly proof: 'run' | 'read';
 }
 
+/** What becomes of a part, as tables say it. */
+export const OUTCOME_WORDS: Readonly<Record<CheckpointOutcome, string>> = {
+  loads: 'loads',
+  after: 'not as it is',
+  lost: 'lost',
+  unknown: 'not known',
+};
+
+/** The parts as columns of tables name them. */
+export const PART_NAMES: Readonly<Record<CheckpointPart, string>> = {
+  model: 'model',
+  optimizer: 'optimizer',
+  rng: 'RNG state',
+  rerun: 'rerun state',
+  data: 'data order',
+};
+
+/** What a rank of a pipeline stage reads, in bytes. */
+export interface StageReads {
+  readonly weightsBytes: number;
+  readonly statesBytes: number;
+}
+
+/** What it takes to load a checkpoint, in bytes and seconds. */
+export interface CheckpointTransfer {
+  /** Of the checkpoint: all weights once, and all optimizer states once. */
+  readonly weightsBytes: number;
+  readonly statesBytes: number;
+  /** Of a rank of each stage that loads, stage 0 first. */
+  readonly stages: readonly StageReads[];
+  /** Of the rank that reads most, and of all ranks. */
+  readonly perRankBytes: number;
+  readonly allRanksBytes: number;
+  /** What a GPU reads through the network a second; null where it is not known. */
+  readonly bytesPerSecond: number | null;
+  /** Whether that was measured, or assumed of the kind of GPU. */
+  readonly isMeasured: boolean;
+  /** No load is quicker than the network; null where its speed is not known. */
+  readonly seconds: number | null;
+  /** Main memory of a node in which optimizer states lie whole while they are read; 0 where they are read in shards. */
+  readonly nodeBytes: number;
+  /** Main memory of the one host on which `tools/checkpoint/convert.py` runs. */
+  readonly converterBytes: number;
+}
+
 /** What a layout can take from a checkpoint that another one saved. */
 export interface CheckpointVerdict {
   /** The module's name; null for `parallelism`. */
@@ -47,4 +93,8 @@ export interface CheckpointVerdict {
   /** How the optimizer's states are cut; null for an optimizer that is not distributed. */
   readonly sharding: OptimizerSharding | null;
   readonly parts: readonly PartVerdict[];
+  /** Null where a size is not known. */
+  readonly transfer: CheckpointTransfer | null;
+  /** Which stages hold what others load; null where layers are not known, or nothing is loaded. */
+  readonly shards: ShardLinks | null;
 }

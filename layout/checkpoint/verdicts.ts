@@ -4,6 +4,8 @@ import { modelVerdict } from './model';
 import { optimizerVerdict } from './optimizer';
 import { changes, type Resume, told } from './resume';
 import { type SavedState, savedStates } from './savedState';
+import { shardLinks } from './shards';
+import { transferOf } from './transfer';
 import {
   CHECKPOINT_FORMATS,
   CHECKPOINT_PARTS,
@@ -38,7 +40,16 @@ function verdictOf(resume: Resume): CheckpointVerdict {
   const parts = isMegatron(resume)
     ? [modelVerdict(resume), optimizerVerdict(resume), rngVerdict(resume), rerunVerdict(resume), dataVerdict(resume)]
     : otherFramework(resume);
-  return { module: saved.module, format, sharding: saved.distributedOptimizer ? saved.sharding : null, parts };
+  const outcomeOf = (part: CheckpointPart) => parts.find((one) => one.part === part)?.outcome ?? 'unknown';
+  const isRead = isMegatron(resume) && outcomeOf('model') !== 'lost';
+  return {
+    module: saved.module,
+    format,
+    sharding: saved.distributedOptimizer ? saved.sharding : null,
+    parts,
+    transfer: isRead ? transferOf(resume, outcomeOf('optimizer')) : null,
+    shards: isRead ? shardLinks(saved, resume.now) : null,
+  };
 }
 
 /** Whether both sides save as Megatron-LM's training script does. */

@@ -63,6 +63,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
       paramBytes: 2,
       gradBytes: 4,
       stateBytes: 12,
+      savedStateBytes: 12,
       copyBytes: 0,
       gatherBytes: 2,
       distributed: false,

@@ -23,6 +23,7 @@ import {
   type LatentAttention,
   type MambaShape,
   type Recompute,
+  type WeightJob,
 } from './job';
 import { MEGATRON } from './time';
 
@@ -52,6 +53,11 @@ export function costJobs(facts: LayoutFacts): readonly JobOfLayout[] {
   return facts.modules.map((module) => jobOfModule(facts, module));
 }
 
+/** The weights and optimizer states of one module; or why they are not known. */
+export function weightJob(facts: LayoutFacts, module: ModuleFacts): WeightJob | string {
+  return new Reader(facts, module, new Notes()).weights();
+}
+
 function jobOfModule(facts: LayoutFacts, module: ModuleFacts): JobOfLayout {
   const notes = new Notes();
   const job = new Reader(facts, module, notes).job();
@@ -75,6 +81,12 @@ type ModelSection = Section<ModelKeys>;
 /** The sizes that an estimate cannot do without, and those that follow from them. */
 type Sizes = Pick<CostModel, 'hiddenSize' | 'numAttentionHeads' | 'numQueryGroups' | 'kvChannels'>;
 
+/** The sizes of a model, and what each pipeline rank holds of it. */
+interface Shape {
+  readonly sizes: Sizes;
+  readonly stages: readonly (readonly Chunk[])[];
+}
+
 /** More layers than any model has; layers are counted one by one, also while a person types. */
 const MAX_LAYERS = 10_000;
 
@@ -91,17 +103,46 @@ class Reader {
   }
 
   job(): CostJob | string {
-    const { degrees, dp, exptDp } = this.module;
     if (isTpu(this.#root.cluster.value?.gpu.value ?? '')) {
       return 'TPUs are not estimated';
     }
-    const sizes = this.#sizes();
-    const stages = this.#stages();
+    const shape = this.#shape();
     const micro = this.#needed('batch.micro_batch_size', this.#root.batch.value?.micro_batch_size);
     const length = this.#needed('sequence.seq_length', this.module.sequence.value?.seq_length);
-    if (!sizes || !stages || micro === null || length === null) {
-      return `the layout lacks ${this.notes.missing.join(', ')}`;
+    if (!shape || micro === null || length === null) {
+      return this.#lacks();
     }
+    const weights = this.#weights(shape);
+    if (typeof weights === 'string') {
+      return weights;
+    }
+    const { tp, cp, dp } = weights.degrees;
+    return {
+      ...weights,
+      program: this.#root.launch.value?.family.value === 'nanotron' ? 'nanotron' : 'megatron',
+      batch: { micro, global: this.#globalBatch(micro, dp) },
+      sequence: this.#sequence(length, tp),
+      recompute: this.#recompute(),
+      hardware: this.#hardware(),
+      order: orderOf(this.#root) ?? DEFAULT_ORDER,
+      rankOffset: this.module.rankOffset ?? 0,
+      communication: this.#communication(cp),
+      compute: this.#compute(),
+      inputBytes: INPUT_BYTES[this.#compute()],
+      dispatcher: this.#dispatcher(),
+      groupedExperts: this.#groupedExperts(),
+      captured: this.#captured(),
+    };
+  }
+
+  /** What does not depend on the batch and on the machines. */
+  weights(): WeightJob | string {
+    const shape = this.#shape();
+    return shape ? this.#weights(shape) : this.#lacks();
+  }
+
+  #weights({ sizes, stages }: Shape): WeightJob | string {
+    const { degrees, dp, exptDp } = this.module;
     if (!degrees || dp === undefined || exptDp === undefined) {
       return 'the degrees do not divide the ranks';
     }
@@ -113,28 +154,23 @@ class Reader {
       return refused;
     }
     const { tp, cp, pp, ep, exptTp } = degrees;
-    const model = this.#model(sizes);
     return {
-      program: this.#root.launch.value?.family.value === 'nanotron' ? 'nanotron' : 'megatron',
-      model,
+      model: this.#model(sizes),
       degrees: { tp, cp, pp, dp, ep, exptTp, exptDp },
       stages,
-      batch: { micro, global: this.#globalBatch(micro, dp) },
-      sequence: this.#sequence(length, tp),
       optimizer: this.#optimizer(),
-      recompute: this.#recompute(),
       fsdp: this.#fsdp(),
       lora: this.#lora(),
-      hardware: this.#hardware(),
-      order: orderOf(this.#root) ?? DEFAULT_ORDER,
-      rankOffset: this.module.rankOffset ?? 0,
-      communication: this.#communication(cp),
-      compute: this.#compute(),
-      inputBytes: INPUT_BYTES[this.#compute()],
-      dispatcher: this.#dispatcher(),
-      groupedExperts: this.#groupedExperts(),
-      captured: this.#captured(),
     };
+  }
+
+  #shape(): Shape | null {
+    const [sizes, stages] = [this.#sizes(), this.#stages()];
+    return sizes && stages && { sizes, stages };
+  }
+
+  #lacks(): string {
+    return `the layout lacks ${this.notes.missing.join(', ')}`;
   }
 
   /** What the file asks for that no formula is for; null where there is nothing. */
@@ -320,6 +356,8 @@ class Reader {
       ...linear,
       gradBytes: inBf16 && !single ? 2 : 4,
       stateBytes: offloaded ? 0 : single ? 4 * count : main + moments,
+      // weights in fp32 are their own main copy, unless the distributed optimizer cuts them anew
+      savedStateBytes: 4 * (single && !distributed ? count : count + 1),
       distributed,
       instances: this.#root.parallelism.value?.num_distributed_optimizer_instances.value ?? 1,
       overlapGradReduce: optimizer?.overlap_grad_reduce.value ?? overlaps,

@@ -9,6 +9,7 @@ export * from './memory';
 export * from './modelLayout';
 export * from './neighbours';
 export * from './plan';
+export { stageParameters } from './states';
 export * from './time';
 export * from './tradeoffs';
 export * from './traffic';

@@ -35,6 +35,9 @@ export interface CostJob {
   readonly captured: readonly Block[];
 }
 
+/** What of a job its weights and optimizer states follow from. */
+export type WeightJob = Pick<CostJob, 'model' | 'degrees' | 'stages' | 'optimizer' | 'fsdp' | 'lora'>;
+
 /** A block of a model: half of a transformer layer, or one layer of a hybrid model. */
 export type Block = 'attention' | 'mlp' | 'moe' | 'mamba';
 
@@ -141,6 +144,8 @@ export interface CostOptimizer {
   readonly copyBytes: number;
   readonly gradBytes: number;
   readonly stateBytes: number;
+  /** Bytes a parameter of these states in a checkpoint, which holds them in fp32 wherever and however the job keeps them. */
+  readonly savedStateBytes: number;
   /** Bytes a parameter that are gathered after the optimizer's step. */
   readonly gatherBytes: number;
   /** Whether states are sharded over dp x cp (`--use-distributed-optimizer`). */
@@ -243,7 +248,7 @@ export interface StageShape {
 }
 
 /** What a pipeline rank holds. */
-export function shapeOf({ model, stages }: CostJob, stage: number): StageShape {
+export function shapeOf({ model, stages }: WeightJob, stage: number): StageShape {
   return shapeOfChunks(model, stages[stage] ?? NO_CHUNKS);
 }
 

@@ -1,4 +1,4 @@
-import { type Block, type CostJob, type CostModel, paddedVocab, type StageShape, sumOfBlocks } from './job';
+import { type Block, type CostModel, paddedVocab, type StageShape, sumOfBlocks, type WeightJob } from './job';
 
 /** Parameters that one rank holds, in elements: those reduced over dp x cp, and those of experts, reduced over expt_dp. */
 export interface ParameterCount {
@@ -11,7 +11,7 @@ export interface ParameterCount {
  * Source: the linear layers of megatron/core/transformer/{attention,multi_latent_attention,mlp}.py, moe/{router,experts}.py and
  * megatron/core/ssm/mamba_mixer.py; norms and biases of row-parallel layers are replicated over tp.
  */
-export function blockParameters(job: CostJob, block: Block): ParameterCount {
+export function blockParameters(job: WeightJob, block: Block): ParameterCount {
   const { model, degrees } = job;
   const norm = normParameters(model);
   switch (block) {
@@ -30,7 +30,7 @@ export function blockParameters(job: CostJob, block: Block): ParameterCount {
 }
 
 /** Parameters of what a pipeline rank holds. */
-export function shapeParameters(job: CostJob, shape: StageShape): ParameterCount {
+export function shapeParameters(job: WeightJob, shape: StageShape): ParameterCount {
   const { model, degrees } = job;
   const { hiddenSize } = model;
   const norm = normParameters(model);
@@ -49,7 +49,7 @@ export function shapeParameters(job: CostJob, shape: StageShape): ParameterCount
 }
 
 /** Parameters of the word embedding, or of the output layer, on one rank. */
-export function vocabularyParameters({ model, degrees }: CostJob): number {
+export function vocabularyParameters({ model, degrees }: WeightJob): number {
   return (paddedVocab(model, degrees.tp) * model.hiddenSize) / degrees.tp;
 }
 
@@ -57,7 +57,7 @@ export function vocabularyParameters({ model, degrees }: CostJob): number {
  * Parameters of the adapters of a pipeline rank: beside every linear layer of attention and feed-forward network a product of two
  * narrow matrices, of which one is spread over the tensor-parallel ranks.
  */
-export function adapterParameters(job: CostJob, { blocks }: StageShape): ParameterCount {
+export function adapterParameters(job: WeightJob, { blocks }: StageShape): ParameterCount {
   const { model, degrees, lora } = job;
   const { hiddenSize: h, numAttentionHeads: heads, numQueryGroups: groups, kvChannels, moe } = model;
   const rank = lora?.rank ?? 0;
@@ -98,7 +98,7 @@ function latentAttention(model: CostModel, tp: number): number {
 }
 
 /** Parameters of the products that expand latent queries, keys and values, on one rank; 0 without multi-latent attention. */
-export function latentUpParameters({ model, degrees }: CostJob): number {
+export function latentUpParameters({ model, degrees }: WeightJob): number {
   const { numAttentionHeads: heads, mla } = model;
   const query = mla ? (mla.qLoraRank ?? 0) * heads * (mla.qkHeadDim + mla.qkPosEmbHeadDim) : 0;
   return mla ? (query + mla.kvLoraRank * heads * (mla.qkHeadDim + mla.vHeadDim)) / degrees.tp : 0;
@@ -111,12 +111,12 @@ function feedForward(model: CostModel, width: number, tp: number): number {
 }
 
 /** Parameters of the shared experts of one layer on one rank. */
-export function sharedExpertParameters({ model, degrees }: CostJob): number {
+export function sharedExpertParameters({ model, degrees }: WeightJob): number {
   const width = model.moe?.sharedFfnHiddenSize ?? 0;
   return width > 0 ? feedForward(model, width, degrees.tp) : 0;
 }
 
-function mixture(job: CostJob, norm: number): ParameterCount {
+function mixture(job: WeightJob, norm: number): ParameterCount {
   const { model, degrees } = job;
   const { hiddenSize: h, moe } = model;
   if (!moe) {

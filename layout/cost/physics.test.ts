@@ -106,6 +106,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
         paramBytes: 2,
         gradBytes: 4,
         stateBytes: 12,
+        savedStateBytes: 12,
         copyBytes: 0,
         gatherBytes: 2,
         distributed,

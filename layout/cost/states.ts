@@ -1,4 +1,4 @@
-import { type CostJob, HALF, shapeOf } from './job';
+import { type CostJob, HALF, shapeOf, type WeightJob } from './job';
 import {
   adapterParameters,
   blockParameters,
@@ -8,12 +8,12 @@ import {
 } from './parameters';
 
 /** Parameters of one pipeline rank, all its virtual stages together, without adapters. */
-export function stageParameters(job: CostJob, stage: number): ParameterCount {
+export function stageParameters(job: WeightJob, stage: number): ParameterCount {
   return shapeParameters(job, shapeOf(job, stage));
 }
 
 /** Parameters that have gradients: all, or those of the adapters beside a model that stays as it is. */
-export function trainedParameters(job: CostJob, stage: number): ParameterCount {
+export function trainedParameters(job: WeightJob, stage: number): ParameterCount {
   return job.lora ? adapterParameters(job, shapeOf(job, stage)) : stageParameters(job, stage);
 }
 

@@ -1,6 +1,7 @@
 import type { Fix } from '../../diagnostic';
 import { applyEdits, endOfLine, startOfLine } from '../../format/edit';
-import { parseTree, type TreeProblem } from '../../format/tree';
+import { specAt } from '../../format/keyPath';
+import { type Node, parseTree, type TreeProblem } from '../../format/tree';
 import { safeFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
@@ -22,7 +23,7 @@ parallelism:
   sources: [otherSource('YAML 1.2')],
   *checkShape({ text, tree: { problem } }) {
     if (problem?.kind === 'syntax') {
-      yield (text.length > MAX_TRIED ? null : (indentReport(text, problem) ?? colonReport(text))) ?? {
+      yield (text.length > MAX_TRIED ? null : teaching(text, problem)) ?? {
         message: sentence(problem.message),
         span: problem.span,
       };
@@ -30,21 +31,77 @@ parallelism:
   },
 };
 
+/** A report with a fix; null where no single change that is tried makes the text valid. */
+function teaching(text: string, problem: TreeProblem): Report | null {
+  const indented = indentedOtherwise(text, problem);
+  return indented && unknownKeys(indented) === 0 ? indented.report : (colonReport(text) ?? indented?.report ?? null);
+}
+
 const sentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
 
 /** The longest text that is parsed again to see whether another indentation makes it valid, in UTF-16 units. */
 const MAX_TRIED = 64 * 1024;
 
-/** Says that a line is indented otherwise than its neighbour, where that alone is what is wrong; null elsewhere. */
-function indentReport(text: string, { span }: TreeProblem): Report | null {
-  const line = keyLineAt(text, startOfLine(text, span.start));
-  const above = line && keyLineAbove(text, line.start);
-  const tabs = line?.indent.includes('\t') ? tabsReport(text, line) : null;
-  if (tabs) {
-    return tabs;
+/** The longest text in which several lines and indentations are tried, in UTF-16 units: each costs a parse. */
+const MAX_SEARCHED = 8 * 1024;
+
+/** The line that is indented otherwise than its neighbour, where that alone is what is wrong; null elsewhere. */
+function indentedOtherwise(text: string, { span }: TreeProblem): Reindented | null {
+  const at = startOfLine(text, span.start);
+  const line = keyLineAt(text, at) ?? keyLineBelow(text, at);
+  if (!line) {
+    return null;
   }
-  // the parser may report the line in front of the one that is at fault
-  return line && above ? (reindented(text, line, above) ?? nextReport(text, line)) : line && nextReport(text, line);
+  // the parser may report the line in front of the one that is at fault, or the one behind it
+  const [above, below] = [keyLineAbove(text, line.start), keyLineBelow(text, line.start)];
+  const likely =
+    (line.indent.includes('\t') ? untabbed(text, line) : null) ??
+    (above && !isInside(line, above) ? reindented(text, line, above) : null) ??
+    (below && !isInside(below, line) ? reindented(text, below, line) : null);
+  if (text.length > MAX_SEARCHED || (likely && unknownKeys(likely) === 0)) {
+    return likely;
+  }
+  const near = [line, ...(above ? [above] : []), ...(below ? [below] : [])];
+  const others = near.flatMap((one) => neighboursOf(text, one).flatMap((other) => reindented(text, one, other) ?? []));
+  return [...(likely ? [likely] : []), ...others].toSorted((a, b) => unknownKeys(a) - unknownKeys(b))[0] ?? null;
+}
+
+/** Whether a line is indented more than the key without a value above it, as is right. */
+const isInside = (line: KeyLine, above: KeyLine): boolean => above.opens && line.indent.length > above.indent.length;
+
+/** The nearest key line of each indentation around a line, those above first. */
+function neighboursOf(text: string, line: KeyLine): KeyLine[] {
+  const found = new Map<string, KeyLine>();
+  for (const next of [keyLineAbove, keyLineBelow]) {
+    for (let at = next(text, line.start); at && found.size < MAX_INDENTATIONS; at = next(text, at.start)) {
+      if (!found.has(at.indent)) {
+        found.set(at.indent, at);
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** So many indentations are tried for a line. */
+const MAX_INDENTATIONS = 6;
+
+/** A line with the indentation of a neighbour, in a text that is valid then. */
+interface Reindented {
+  readonly report: Report;
+  readonly root: Node | null;
+}
+
+/** How many keys of a text the format does not know, or hold no map where they should: a line in the wrong map brings some. */
+function unknownKeys({ root }: Reindented): number {
+  const count = (node: Node, path: readonly string[]): number => {
+    const spec = specAt(path);
+    if (node.kind === 'map') {
+      // what stands below an unknown key is not counted
+      return spec ? node.entries.reduce((sum, { key, value }) => sum + count(value, [...path, key]), 0) : 1;
+    }
+    return !spec || spec.type === 'map' || spec.type === 'record' ? 1 : 0;
+  };
+  return root ? count(root, []) : 0;
 }
 
 /** The report and the fix that put a colon behind each key without one, as in `tp=2`, if the text is valid then. */
@@ -74,24 +131,23 @@ function colonReport(text: string): Report | null {
 }
 
 /** The report and the fix that write two spaces for every tab that indents, if the text is valid then. */
-function tabsReport(text: string, { start, key, indent }: KeyLine): Report | null {
+function untabbed(text: string, { start, key, indent }: KeyLine): Reindented | null {
   const edits = [...text.matchAll(/^[ \t]*\t[ \t]*/gm)].map(({ index, 0: found }) => ({
     span: { start: index, end: index + found.length },
     newText: found.replaceAll('\t', '  '),
   }));
   const at = start + indent.length;
-  return parseTree(applyEdits(text, edits)).problem
+  const fixed = parseTree(applyEdits(text, edits));
+  return fixed.problem
     ? null
     : {
-        message: `A tab indents '${key}'. YAML is indented with spaces.`,
-        span: { start: at, end: at + key.length },
-        fixes: [safeFix('Indent with spaces', edits)],
+        report: {
+          message: `A tab indents '${key}'. YAML is indented with spaces.`,
+          span: { start: at, end: at + key.length },
+          fixes: [safeFix('Indent with spaces', edits)],
+        },
+        root: fixed.root,
       };
-}
-
-function nextReport(text: string, line: KeyLine): Report | null {
-  const next = keyLineAt(text, endOfLine(text, line.start) + 1);
-  return next && reindented(text, next, line);
 }
 
 /** A line that begins with a key. */
@@ -123,25 +179,39 @@ function keyLineAbove(text: string, start: number): KeyLine | null {
   return null;
 }
 
+/** The nearest line below that begins with a key. */
+function keyLineBelow(text: string, start: number): KeyLine | null {
+  let at = endOfLine(text, start) + 1;
+  while (at < text.length) {
+    const line = keyLineAt(text, at);
+    if (line) {
+      return line;
+    }
+    at = endOfLine(text, at) + 1;
+  }
+  return null;
+}
+
 /** The report and the fix that give a line the indentation of its neighbour, if the text is valid then. */
-function reindented(text: string, { start, key, indent }: KeyLine, neighbour: KeyLine): Report | null {
-  // below a key without a value, more indentation is right
-  const isInside = neighbour.opens && indent.length > neighbour.indent.length;
-  if (indent === neighbour.indent || isInside || neighbour.indent.includes('\t')) {
+function reindented(text: string, { start, key, indent }: KeyLine, neighbour: KeyLine): Reindented | null {
+  if (indent === neighbour.indent || neighbour.indent.includes('\t')) {
     return null;
   }
   const span = { start, end: start + indent.length };
-  const fixed = text.slice(0, start) + neighbour.indent + text.slice(span.end);
-  if (parseTree(fixed).problem) {
+  const fixed = parseTree(text.slice(0, start) + neighbour.indent + text.slice(span.end));
+  if (fixed.problem) {
     return null;
   }
   const wanted = neighbour.indent.length;
   const spaces = countOf(wanted, 'space');
   const there = `its neighbour '${neighbour.key}' is ${wanted === 0 ? 'not indented' : `indented ${indent.includes('\t') ? spaces : wanted}`}`;
-  const found = indent.includes('\t')
+  const message = indent.includes('\t')
     ? `A tab indents '${key}'; ${there}.`
     : `'${key}' is ${indent === '' ? 'not indented' : `indented ${countOf(indent.length, 'space')}`}; ${there}.`;
   const title = wanted === 0 ? `Do not indent '${key}'` : `Indent '${key}' by ${spaces}`;
   const fix: Fix = safeFix(title, [{ span, newText: neighbour.indent }]);
-  return { message: found, span: { start: span.end, end: span.end + key.length }, fixes: [fix] };
+  return {
+    report: { message, span: { start: span.end, end: span.end + key.length }, fixes: [fix] },
+    root: fixed.root,
+  };
 }

@@ -13,13 +13,14 @@ import {
   OUTCOME_WORDS,
   type Resized,
   type Resizing,
+  recoveries,
   resizeLayout,
   secondsText,
   terminalLine,
 } from '../layout';
 import { memory } from '../picture/cost';
 import { checkpointJson, checkpointText } from './checkpoint';
-import { inputFiles, soundLayout } from './files';
+import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print } from './output';
 import type { Output } from './outputSchemas';
@@ -81,6 +82,9 @@ function* output(file: string, options: Options): Iterable<string> {
       const { checkpoint: format = null, risk = false, withoutNodes = [] } = options;
       const wish = { available, gone: [...new Set(withoutNodes)], wanted, format, risk };
       yield* told(file, resizeLayout(sound.facts, sound.resolved, wish), options);
+      if (options.format === 'text' && options.show === undefined) {
+        yield* smallerText(sound, wish.gone);
+      }
     }
   }
 }
@@ -173,6 +177,17 @@ function lossText({ nodes, replicas, allReplicas, idle }: NodeLoss): string {
   return replicas === allReplicas
     ? `Every replica had ranks there, so none can go on; ${spare}.`
     : `Without another layout, ${grouped(replicas)} of ${countOf(allReplicas, 'replica')} would stop and leave ${countOf(idle, 'GPU')} idle; ${spare}.`;
+}
+
+/** What the same layout is without the replicas that lay on lost nodes, where it can go on so. */
+function* smallerText({ facts, resolved }: SoundLayout, gone: readonly number[]): Iterable<string> {
+  const { gpusPerNode } = resolved;
+  const lost = gone.flatMap((node) => Array.from({ length: gpusPerNode }, (_, gpu) => node * gpusPerNode + gpu));
+  const out = recoveries(facts, resolved, lost).find(({ way, text }) => way === 'replicas-out' && text !== null);
+  if (out) {
+    yield `\nThe same layout with ${out.title}:\n`;
+    yield* out.costs.map(([name, value]) => `  ${name}: ${value}\n`);
+  }
 }
 
 function jsonOf(file: string, { before, available, globalBatch, layouts, loss }: Known): Output<'resize'> {

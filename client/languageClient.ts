@@ -1,8 +1,17 @@
 import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
-import type { Diagnostic } from '../layout';
+import type { Diagnostic, Recovery } from '../layout';
 import type { Plan } from '../layout/cost';
-import { PLAN, type PlanRequest, SAID, type ServerOptions, SUMMARY, type Summary } from '../server/messages';
+import {
+  PLAN,
+  type PlanRequest,
+  RECOVERIES,
+  type RecoveryRequest,
+  SAID,
+  type ServerOptions,
+  SUMMARY,
+  type Summary,
+} from '../server/messages';
 import { reach } from './milestones';
 import { showError } from './notifications';
 import type { CreateClient } from './platform/platform';
@@ -69,6 +78,15 @@ export class Server {
     const uri = this.#client.code2ProtocolConverter.asUri(document.uri);
     // one that crashes meanwhile says nothing
     return this.#client.sendRequest<readonly Diagnostic[] | null>(SAID, { uri }).catch(() => null);
+  }
+
+  /** The ways to continue the job of a document after ranks have failed; none where the server does not run. */
+  async recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]> {
+    if (this.state !== 'running') {
+      return [];
+    }
+    const request: RecoveryRequest = { uri: this.#client.code2ProtocolConverter.asUri(document.uri), ranks };
+    return this.#client.sendRequest<readonly Recovery[]>(RECOVERIES, request).catch(() => []);
   }
 
   /** The layouts that fit the GPUs of a document, the quickest first. */

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type Diagnostic, isOfText } from '../layout';
+import { type Diagnostic, isOfText, type Recovery } from '../layout';
 
 /** What a person is told who asks for something that only a checked layout allows. */
 export const NOT_CHECKED = (): string =>
@@ -13,6 +13,8 @@ interface Answers {
   started(): Promise<void>;
   /** What is said of a document; null where it does not run. */
   said(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null>;
+  /** How its job continues after ranks have failed. */
+  recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]>;
 }
 
 /** What the language server says of documents, also while it is loaded, started and restarted: the extension judges nothing. */
@@ -42,6 +44,11 @@ export class ServerDiagnostics implements vscode.Disposable {
   /** What is said of a document, as the list of problems has it; null where no server runs to say it. */
   async now(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null> {
     return (await this.#server?.said(document)) ?? null;
+  }
+
+  /** The ways to continue the job of a document after ranks have failed; none where no server runs. */
+  async recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]> {
+    return (await this.#server?.recoveries(document, ranks)) ?? [];
   }
 
   /** What is said of the text of a document alone, by a server that is waited for while it starts: whether it can run. */

@@ -29,6 +29,7 @@ export * from './logs';
 export { memoize } from './memoize';
 export * from './models';
 export * from './outside';
+export * from './recovery';
 export * from './resize';
 export { launchDrift } from './rules/launch/launch-drift';
 export { countOf, divisors } from './rules/numbers';

@@ -6,7 +6,7 @@ import {
   type ServerCapabilities,
   TextDocumentSyncKind,
 } from 'vscode-languageserver';
-import { type Plan, planLayouts } from '../layout';
+import { type Plan, planLayouts, type Recovery, recoveries } from '../layout';
 import { commandsOf, DEFAULT_SETTINGS, pulls, settingsOf, wantsSummaries, wantsWorkspace } from './clientOptions';
 import { Configurations } from './configurations';
 import { Documents } from './documents';
@@ -18,7 +18,7 @@ import { SharedDiagnostics } from './features/sharedDiagnostics';
 import { Workspace } from './features/workspaceDiagnostics';
 import { type Files, isLayoutFile } from './files';
 import { LaunchFiles } from './launchFiles';
-import { PLAN, type PlanRequest, SAID, VIEW_TEXT } from './messages';
+import { PLAN, type PlanRequest, RECOVERIES, type RecoveryRequest, SAID, VIEW_TEXT } from './messages';
 
 /** The most layouts of one plan: each is checked, which takes time. */
 const MAX_PLANNED = 100;
@@ -156,6 +156,10 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   connection.onRequest<Plan, void>(PLAN, ({ uri, most }: PlanRequest) =>
     planLayouts(checked(uri).text, { wanted: Math.min(most, MAX_PLANNED) }),
   );
+  connection.onRequest<readonly Recovery[], void>(RECOVERIES, ({ uri, ranks }: RecoveryRequest) => {
+    const { facts, resolved } = checked(uri);
+    return facts && resolved ? recoveries(facts, resolved, ranks) : [];
+  });
   connection.onRequest(SAID, ({ uri }: { uri: string }) => saidOf(documents, uri, more));
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);
   documents.listen(connection);

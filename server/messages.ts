@@ -31,6 +31,14 @@ export interface PlanRequest {
   readonly most: number;
 }
 
+/** Request for the ways to continue the job of a document after ranks have failed (`RecoveryRequest`); answers with `Recovery`s. */
+export const RECOVERIES = 'parallelismLayout/recoveries';
+
+export interface RecoveryRequest {
+  readonly uri: string;
+  readonly ranks: readonly number[];
+}
+
 /** Request of a server that reaches no files: the addresses of the layouts under a folder (`{folder}`). */
 export const LIST_LAYOUTS = 'parallelismLayout/listLayouts';
 

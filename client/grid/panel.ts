@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { applyEdits, type Diagnostic, failureEdits, failurePlan } from '../../layout';
+import { applyEdits, type Diagnostic, failureEdits, failurePlan, type Recovery } from '../../layout';
 import type { RunReport } from '../../picture/runOutcome';
 import {
   type CompareWith,
@@ -295,6 +295,14 @@ class GridPanel {
       case 'writeFailed':
         await this.#writeFailed(message.ranks);
         return;
+      case 'askRecoveries': {
+        const { ranks } = message;
+        this.post({ type: 'recoveries', ranks, recoveries: await this.said.recoveries(this.document, ranks) });
+        return;
+      }
+      case 'writeRecovery':
+        await this.#writeRecovery(message.way, message.ranks);
+        return;
       case 'save':
         await this.#save(message.format, bytesOf(message.data, message.format === 'png'));
     }
@@ -379,6 +387,15 @@ class GridPanel {
       return;
     }
     await replaceLayout(this.document, applyEdits(this.document.getText(), edits));
+  }
+
+  /** Writes the layout that goes on without failed ranks; the file is left unsaved, and one undo takes it back. */
+  async #writeRecovery(way: Recovery['way'], ranks: readonly number[]): Promise<void> {
+    const found = await this.said.recoveries(this.document, ranks);
+    const text = found.find((one) => one.way === way)?.text ?? null;
+    if (text !== null) {
+      await replaceLayout(this.document, text);
+    }
   }
 
   /** Asks for a file, beside the document by default, and writes the picture there. */

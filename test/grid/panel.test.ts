@@ -323,7 +323,7 @@ describe('pictures for documents', () => {
 
 describe('failed ranks', () => {
   test('dragging marks them, the card says what going on costs, and writing asks the editor', () =>
-    withPanel(plain, {}, async ({ page }) => {
+    withPanel(plain, {}, async ({ page, send }) => {
       await openMenu(page, 'More');
       await control(page, 'Mark failed').click();
       await find(page, '6');
@@ -333,15 +333,29 @@ describe('failed ranks', () => {
       await page.mouse.move(x + width - 5, y + height - 5, { steps: 4 });
       await page.mouse.up();
       await says(page, '32 failed ranks');
-      await says(page, /Nonuniform TP cannot take these ranks out/);
+      await says(page, /It needs one grid without pipeline stages/);
       await control(page, 'Clear').click();
       await picture(page).focus();
       await press(page, 'x');
       await says(page, '1 failed rank');
       expect(await page.locator('.card').textContent()).toMatch(
-        /Spares2 of 8 slots.*Active TP6 in replica dp 0.*GPUs that stop2.*Compute kept93\.8 %.*hit replicas75\.0 %/,
+        /Spares2 of 8 slots.*Active TP6 in replica dp 0.*GPUs that stop2.*Compute kept93\.8 %/,
       );
-      await control(page, 'Write to file').click();
+      expect((await sent(page, 'askRecoveries')).at(-1)).toEqual({ type: 'askRecoveries', ranks: [6] });
+      const out = {
+        way: 'replicas-out',
+        title: '1 of 4 replicas out',
+        costs: [['Compute kept', '75.0 %']],
+        text: '-',
+        closed: null,
+      };
+      await send({ type: 'recoveries', ranks: [6], recoveries: [out] });
+      expect(await page.locator('.card').textContent()).toMatch(/1 of 4 replicas outCompute kept75\.0 %/);
+      await control(page, 'Write to file: 1 of 4 replicas out').click();
+      expect(await sent(page, 'writeRecovery')).toEqual([{ type: 'writeRecovery', way: 'replicas-out', ranks: [6] }]);
+      await picture(page).focus();
+      await press(page, 'x');
+      await page.getByRole('button', { name: 'Write to file', exact: true }).click();
       expect(await sent(page, 'writeFailed')).toEqual([{ type: 'writeFailed', ranks: [6] }]);
     }));
 

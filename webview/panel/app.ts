@@ -60,6 +60,14 @@ export class GridApp {
         this.#mark();
       },
       toggleFailed: (rank) => this.#setFailed([rank], !this.#state.failed.includes(rank)),
+      writeRecovery: (way) => {
+        const { layout } = this.#model;
+        if (layout) {
+          this.api.postMessage({ type: 'writeRecovery', way, ranks: this.#failed(layout) });
+          this.#remember({ failed: [] });
+          this.#render();
+        }
+      },
       revealModule: (module) => api.postMessage({ type: 'reveal', module }),
       revealLine: (line) => api.postMessage({ type: 'revealLine', line }),
       copy: (text, what) => this.#copy(text, what),
@@ -127,6 +135,7 @@ export class GridApp {
       const rank =
         this.#spotlight.limit(layout.worldSize) || this.#state.rank >= layout.worldSize ? -1 : this.#state.rank;
       this.#remember({ rank, failed: this.#state.failed.filter((one) => one < layout.worldSize) });
+      this.#askRecoveries();
     }
     if (message.type === 'base') {
       this.#remember(message.base ? { baseFile: message.base.file } : { compare: 'nothing', baseFile: null });
@@ -183,8 +192,21 @@ export class GridApp {
   }
 
   #scene(): Scene | null {
-    const { layout, title, outline, sequences, shards, stages, cost, diagnostics, results, run, base, difference } =
-      this.#model;
+    const {
+      layout,
+      title,
+      outline,
+      sequences,
+      shards,
+      stages,
+      cost,
+      diagnostics,
+      results,
+      run,
+      base,
+      difference,
+      recoveries,
+    } = this.#model;
     return (
       layout && {
         layout,
@@ -197,6 +219,7 @@ export class GridApp {
         diagnostics,
         results,
         run,
+        recoveries,
         base,
         difference,
         state: this.#state,
@@ -361,10 +384,19 @@ export class GridApp {
       }
     }
     this.#remember({ failed: [...failed] });
+    this.#askRecoveries();
     const all = ranks.length === 1 ? `Rank ${ranks[0]}` : countOf(ranks.length, 'rank');
     const full = fail && failed.size === MAX_FAILED ? `; no more than ${grouped(MAX_FAILED)} can be marked` : '';
     this.#screen.announce(`${all} ${fail ? 'marked as failed' : 'no longer marked as failed'}${full}`);
     this.#render();
+  }
+
+  /** Asks how the job goes on without the ranks that a person marked; the editor knows what the file says of the batch. */
+  #askRecoveries(): void {
+    const { layout } = this.#model;
+    if (layout && this.#state.failed.length > 0) {
+      this.api.postMessage({ type: 'askRecoveries', ranks: this.#failed(layout).slice(0, MAX_FAILED) });
+    }
   }
 
   #writeFailed(ranks: readonly number[]): void {

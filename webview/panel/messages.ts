@@ -1,4 +1,4 @@
-import type { ModuleSequence, ResolvedLayout, Severity } from '../../layout';
+import type { ModuleSequence, Recovery, ResolvedLayout, Severity } from '../../layout';
 import type { CostResult } from '../../picture/cost';
 import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
@@ -68,6 +68,8 @@ export type ToPanel =
   | { readonly type: 'cursor'; readonly module: string | null }
   /** What the layout is compared with (null: with nothing any more). */
   | { readonly type: 'base'; readonly base: PanelBase | null }
+  /** How the job goes on without these ranks. */
+  | { readonly type: 'recoveries'; readonly ranks: readonly number[]; readonly recoveries: readonly Recovery[] }
   | ({ readonly type: 'smoke' } & SmokeReport)
   /** What `verify` found of a run. */
   | { readonly type: 'run'; readonly report: RunReport }
@@ -87,6 +89,10 @@ export type FromPanel =
   | { readonly type: 'revealLine'; readonly line: number }
   /** Write into the file how the job goes on without these ranks. */
   | { readonly type: 'writeFailed'; readonly ranks: readonly number[] }
+  /** Ask how the job goes on without these ranks. */
+  | { readonly type: 'askRecoveries'; readonly ranks: readonly number[] }
+  /** Write into the file how the job goes on without these ranks, in one of the ways that were told. */
+  | { readonly type: 'writeRecovery'; readonly way: Recovery['way']; readonly ranks: readonly number[] }
   /** Put a text on the clipboard. */
   | { readonly type: 'copy'; readonly text: string }
   /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
@@ -112,6 +118,8 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
   reveal: { module: isName },
   revealLine: { line: isIndex },
   writeFailed: { ranks: arrayOf(isIndex, MAX_FAILED) },
+  askRecoveries: { ranks: arrayOf(isIndex, MAX_FAILED) },
+  writeRecovery: { way: oneOf('spare-nodes', 'replicas-out'), ranks: arrayOf(isIndex, MAX_FAILED) },
   copy: { text: isString },
   compare: { with: oneOf('nothing', 'commit', 'file'), file: isName },
   runSmokeJob: {},
@@ -163,7 +171,16 @@ const isRunReportShape = objectOf({
 /** Whether a value is what `parallelism-layout verify` prints as JSON. */
 export const isRunReport: Guard<RunReport> = (value): value is RunReport => isRunReportShape(value);
 
-const TYPES: readonly ToPanel['type'][] = ['layout', 'cursor', 'base', 'smoke', 'run', 'showSmoke', 'showRun'];
+const TYPES: readonly ToPanel['type'][] = [
+  'layout',
+  'cursor',
+  'base',
+  'recoveries',
+  'smoke',
+  'run',
+  'showSmoke',
+  'showRun',
+];
 
 /** Whether a message comes from our half in the editor. Nothing else posts messages of these types to the page. */
 export const isToPanel: Guard<ToPanel> = (value): value is ToPanel =>

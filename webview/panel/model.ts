@@ -29,6 +29,8 @@ export class PanelModel {
   difference: Difference | null = null;
   results: SmokeOutcome | null = null;
   run: RunOutcome | null = null;
+  /** How the job goes on without some ranks, as the editor told last. */
+  recoveries: Extract<ToPanel, { type: 'recoveries' }> | null = null;
   #report: SmokeReport | null = null;
 
   /** Applies a message of the editor; returns the text for the live region, empty for none. */
@@ -54,6 +56,9 @@ export class PanelModel {
       case 'run':
         this.run = new RunOutcome(message.report);
         return this.layout ? this.run.headline(this.layout).title : '';
+      case 'recoveries':
+        this.recoveries = message;
+        return '';
       case 'showSmoke':
       case 'showRun':
         return '';

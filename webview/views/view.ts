@@ -1,4 +1,4 @@
-import type { ModuleSequence, ResolvedLayout } from '../../layout';
+import type { ModuleSequence, Recovery, ResolvedLayout } from '../../layout';
 import type { CostResult } from '../../picture/cost';
 import type { Diagram } from '../../picture/diagram';
 import type { Difference } from '../../picture/difference';
@@ -8,7 +8,7 @@ import type { RunOutcome } from '../../picture/runOutcome';
 import type { SmokeOutcome } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
 import type { WorldOutline } from '../../picture/worldDiagram';
-import type { PanelBase, PanelDiagnostic, PanelShards } from '../panel/messages';
+import type { PanelBase, PanelDiagnostic, PanelShards, ToPanel } from '../panel/messages';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
 
@@ -22,6 +22,8 @@ export interface Actions {
   /** Shows ranks alone while a list entry is pointed at; none with an empty list. */
   preview(ranks: readonly number[]): void;
   toggleFailed(rank: number): void;
+  /** Writes into the file how the job goes on without the failed ranks. */
+  writeRecovery(way: Recovery['way']): void;
   revealModule(module: string | null): void;
   revealLine(line: number): void;
   copy(text: string, what: string): void;
@@ -44,6 +46,8 @@ export interface Scene {
   readonly diagnostics: readonly PanelDiagnostic[];
   readonly results: SmokeOutcome | null;
   readonly run: RunOutcome | null;
+  /** How the job goes on without some ranks: those that were marked as failed when the editor was asked. */
+  readonly recoveries: Extract<ToPanel, { type: 'recoveries' }> | null;
   readonly base: PanelBase | null;
   readonly difference: Difference | null;
   readonly state: PanelState;

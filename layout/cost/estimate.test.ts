@@ -150,7 +150,7 @@ test('adapters train and the model stays as it is: 2 bytes a parameter, and a th
   const frozen = (70.6e9 / 32) * 2;
   expect(lora.perStage[1]?.statesBytes ?? 0).toBeGreaterThan(frozen * 0.9);
   expect(lora.perStage[1]?.statesBytes ?? 0).toBeLessThan(frozen * 1.1);
-  expect((lora.stepTimeS?.median ?? 0) / (full.stepTimeS?.median ?? 0)).toBeLessThan(0.8);
+  expect((lora.stepTimeS?.median ?? 0) / (full.stepTimeS?.median ?? 0)).toBeLessThan(0.85);
   expect(lora.assumed.join()).toContain(
     'LoRA adapters of rank 16 beside every linear layer train, the model is frozen',
   );
@@ -163,6 +163,16 @@ test('products in 8 bits hold copies of the weights and smaller inputs', () => {
   expect(narrow?.statesBytes).toBeGreaterThan(wide?.statesBytes ?? Number.NaN);
   expect(narrow?.activationsBytes).toBeLessThan(wide?.activationsBytes ?? Number.NaN);
   expect(gathered?.statesBytes).toBe(wide?.statesBytes);
+});
+
+test('a GPU whose network card no source states has a time in one node, and on several asks for its bandwidth', () => {
+  const gpu = LLAMA.replace('gpu: H100', 'gpu: L20');
+  expect(gpu).not.toBe(LLAMA);
+  const { stepTimeS, missing, perStage } = estimated(gpu);
+  expect(stepTimeS).toBeNull();
+  expect(missing).toContain('cluster.network_bandwidth');
+  expect(perStage[0]?.totalBytes).toBeGreaterThan(0);
+  expect(estimated(gpu.replace('gpu: L20', 'gpu: L20, network_bandwidth: 20GB')).stepTimeS).not.toBeNull();
 });
 
 test('what no formula is for is refused by name', () => {

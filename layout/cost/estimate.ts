@@ -87,8 +87,8 @@ function timeOf(jobs: readonly KnownJob[]): Pick<Estimate, 'pipeline' | 'stepTim
   const ranks = tp * cp * pp * dp;
   return {
     pipeline: { microbatches: microbatches(only.job), bubble },
-    throughput: only.gpuKnown ? { tokensPerSecondPerGpu: tokensOfStep(only.job) / seconds / ranks, mfu } : null,
-    stepTimeS: only.gpuKnown ? { median: seconds, interval: timeInterval(only.job, seconds) } : null,
+    throughput: only.isTimed ? { tokensPerSecondPerGpu: tokensOfStep(only.job) / seconds / ranks, mfu } : null,
+    stepTimeS: only.isTimed ? { median: seconds, interval: timeInterval(only.job, seconds) } : null,
   };
 }
 

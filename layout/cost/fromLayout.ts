@@ -34,8 +34,8 @@ export type JobOfLayout =
       /** The module's name; null for `parallelism`. */
       readonly module: string | null;
       readonly job: CostJob;
-      /** Whether the kind of GPU is known: without it there is no time. */
-      readonly gpuKnown: boolean;
+      /** Whether there is a time: the kind of GPU is known, and the network where the job uses it. */
+      readonly isTimed: boolean;
       /** Keys that would narrow the estimate. */
       readonly missing: readonly string[];
       /** What was assumed where the file says nothing. */
@@ -64,8 +64,17 @@ function jobOfModule(facts: LayoutFacts, module: ModuleFacts): JobOfLayout {
   const common = { module: module.name, missing: notes.missing };
   return typeof job === 'string'
     ? { ok: false, ...common, reason: job }
-    : { ok: true, ...common, job, gpuKnown: job.hardware.gpu.name !== UNKNOWN_GPU.name, assumed: notes.assumed };
+    : {
+        ok: true,
+        ...common,
+        job,
+        isTimed: !notes.missing.some((key) => TIME_KEYS.includes(key)),
+        assumed: notes.assumed,
+      };
 }
+
+/** Keys without which there is no time. */
+const TIME_KEYS: readonly string[] = ['cluster.gpu', 'cluster.network_bandwidth'];
 
 /** What an estimate lacks where a model has layers of other kinds than those it prices. */
 const NO_PATTERN = 'a pattern of attention, MLP, MoE and Mamba layers alone';
@@ -494,8 +503,12 @@ class Reader {
     const gpusPerNode = cluster?.gpus_per_node.value ?? this.facts.world.size ?? 1;
     const nvlink = cluster?.nvlink_bandwidth.value;
     const network = cluster?.network_bandwidth.value;
-    if (network === undefined) {
+    const world = this.facts.world.size ?? gpusPerNode;
+    const gpusPerNvlinkDomain = nvlinkDomainOf(this.#root, world, gpusPerNode);
+    if (network === undefined && gpu.networkBytesPerSecond !== null) {
       this.notes.assumed.push(`${Math.round(gpu.networkBytesPerSecond / 1.25e8)} Gb/s of network a GPU`);
+    } else if (network === undefined && world > gpusPerNvlinkDomain) {
+      this.notes.missing.push('cluster.network_bandwidth');
     }
     return {
       gpu: {
@@ -505,8 +518,10 @@ class Reader {
         ...(nvlink !== undefined && { nvlinkBytesPerSecond: nvlink / MEGATRON.nvlink }),
       },
       gpusPerNode,
-      gpusPerNvlinkDomain: nvlinkDomainOf(this.#root, this.facts.world.size ?? gpusPerNode, gpusPerNode),
-      networkBytesPerSecond: network !== undefined ? network / MEGATRON.network : gpu.networkBytesPerSecond,
+      gpusPerNvlinkDomain,
+      // without a known network there is no time, or nothing that travels over it
+      networkBytesPerSecond:
+        network !== undefined ? network / MEGATRON.network : (gpu.networkBytesPerSecond ?? Number.POSITIVE_INFINITY),
     };
   }
 

@@ -6,19 +6,22 @@ const GIGA = 1e9;
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
-/** A GPU as its vendor describes it; 10^9 bytes a second and dense operations in units of 10^12, both per device that one rank has. */
+/** A GPU as public sources describe it; 10^9 bytes a second and dense operations in units of 10^12, both per device that one rank has. */
 interface GpuRow {
   readonly name: string;
   /** Memory in GiB with its bandwidth; the first stands for a name without a size. */
   readonly memory: readonly (readonly [gib: number, gigabytesPerSecond: number])[];
   /** What one GPU sends to the others of its node or NVLink domain, in one direction. */
   readonly link: number;
-  /** The network card that the vendor's own systems have beside each GPU. */
-  readonly network: number;
+  /** The network card beside each GPU in the systems that the source describes; null: no source says it. */
+  readonly network: number | null;
   /** GPUs that reach one another over `link`, where that is not the node. */
   readonly domain?: number;
   readonly tflops: Readonly<Record<ComputeType, number>>;
+  /** Public repository or page that states the figures. */
   readonly source: string;
+  /** Figures for which no public source was found. */
+  readonly unsourced?: string;
   /** Other names, as a pattern of whole words. */
   readonly also?: RegExp;
   /** Share of the peak that matrix products reach, in parts of what they reach on an A100; null: no published row says it. */
@@ -32,8 +35,8 @@ const GRACE_BLACKWELL = { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000 };
 const CDNA3 = { fp32: 163, bf16: 1307, fp16: 1307, fp8: 2615, fp4: 2615 };
 
 /**
- * GPUs by name. Formats that a GPU lacks count at the next wider one that it has (bf16 at fp32 on a V100). An MI250 is two devices,
- * of which each rank has one. Figures of the 910B differ by variant; those of the B3 stand for all.
+ * GPUs by name. Formats that a GPU lacks count at the next wider one that it has (bf16 at fp32 on a V100). An MI250X is two devices,
+ * of which each rank has one.
  */
 const ROWS: readonly GpuRow[] = [
   {
@@ -43,9 +46,9 @@ const ROWS: readonly GpuRow[] = [
       [16, 900],
     ],
     link: 150,
-    network: 12.5,
+    network: null,
     tflops: { fp32: 15.7, bf16: 15.7, fp16: 125, fp8: 125, fp4: 125 },
-    source: 'NVIDIA V100 Tensor Core GPU datasheet',
+    source: 'winston-zhang-orz/gpu-specs specs.md; ArthurChiao, GPU data sheets',
     matrixShare: null,
   },
   {
@@ -57,7 +60,7 @@ const ROWS: readonly GpuRow[] = [
     link: 300,
     network: 25,
     tflops: AMPERE,
-    source: 'NVIDIA A100 Tensor Core GPU datasheet',
+    source: 'ai-dynamo/aiconfigurator systems/a100_sxm.yaml; of 40 GiB hahnyuan/LLM-Viewer',
     matrixShare: 1,
   },
   {
@@ -67,31 +70,30 @@ const ROWS: readonly GpuRow[] = [
       [40, 1555],
     ],
     link: 200,
-    network: 25,
+    network: null,
     tflops: AMPERE,
-    source: 'NVIDIA A800 Tensor Core GPU datasheet',
+    source: 'citsjtu2020/LLM-Prof hardware_spec.md; ArthurChiao, GPU data sheets',
     matrixShare: 1,
   },
   {
     name: 'H100',
     memory: [
       [80, 3350],
-      [94, 3938],
-      [96, 3350],
+      [94, 3917],
     ],
     link: 450,
     network: 50,
     tflops: HOPPER,
-    source: 'NVIDIA H100 Tensor Core GPU datasheet',
+    source: 'ai-dynamo/aiconfigurator systems/h100_sxm.yaml; of 94 GiB lamonoai/gpumap',
     matrixShare: 0.75,
   },
   {
     name: 'H800',
     memory: [[80, 3350]],
     link: 200,
-    network: 50,
+    network: null,
     tflops: HOPPER,
-    source: 'NVIDIA H800 Tensor Core GPU datasheet',
+    source: 'citsjtu2020/LLM-Prof hardware_spec.md',
     matrixShare: 0.75,
   },
   {
@@ -100,19 +102,19 @@ const ROWS: readonly GpuRow[] = [
     link: 450,
     network: 50,
     tflops: HOPPER,
-    source: 'NVIDIA H200 Tensor Core GPU datasheet',
+    source: 'ai-dynamo/aiconfigurator systems/h200_sxm.yaml; bench/planner/machine.py measured',
     matrixShare: 0.75,
   },
   {
     name: 'H20',
     memory: [
-      [96, 4000],
+      [96, 4022],
       [141, 4800],
     ],
     link: 450,
-    network: 50,
+    network: null,
     tflops: { fp32: 44, bf16: 148, fp16: 148, fp8: 296, fp4: 296 },
-    source: 'NVIDIA H20 GPU datasheet',
+    source: 'citsjtu2020/LLM-Prof hardware_spec.md; lamonoai/gpumap; pytorch/torchtitan tools/utils.py',
     matrixShare: null,
   },
   {
@@ -122,86 +124,92 @@ const ROWS: readonly GpuRow[] = [
       [144, 4900],
     ],
     link: 450,
-    network: 50,
+    network: null,
     tflops: HOPPER,
-    source: 'NVIDIA GH200 Grace Hopper Superchip datasheet',
+    source: 'memory of 96 GiB nishikiout.net 2023-08-09, products as H100',
+    unsourced: 'memory of 144 GiB, link',
     matrixShare: 0.75,
   },
   {
     name: 'B200',
     memory: [
-      [180, 8000],
+      [180, 7700],
       [192, 8000],
     ],
     link: 900,
     network: 50,
     tflops: { ...BLACKWELL, fp4: 9000 },
-    source: 'NVIDIA HGX B200 datasheet',
+    source:
+      'ai-dynamo/aiconfigurator systems/b200_sxm.yaml; NVIDIA-NeMo/RL flops_tracker.py; network card Nebius in MLPerf Training 5.1',
     matrixShare: 0.73,
   },
   {
     name: 'GB200',
     memory: [
-      [186, 8000],
+      [185, 8000],
       [192, 8000],
     ],
     link: 900,
     network: 50,
     domain: 72,
     tflops: { ...GRACE_BLACKWELL, fp4: 10000 },
-    source: 'NVIDIA GB200 NVL72 datasheet',
+    source: 'ai-dynamo/aiconfigurator systems/gb200.yaml; network card NVIDIA in MLPerf Training 5.1',
     matrixShare: 0.73,
   },
   {
     name: 'B300',
     memory: [
-      [270, 8000],
+      [268.6, 7750],
       [288, 8000],
     ],
     link: 900,
     network: 100,
-    tflops: { ...BLACKWELL, fp4: 13500 },
-    source: 'NVIDIA HGX B300 datasheet',
+    tflops: { ...BLACKWELL, fp4: 13125 },
+    source:
+      'ai-dynamo/aiconfigurator systems/b300_sxm.yaml; fp4 glennklockwood.com B300; network card Nebius in MLPerf Training 5.1',
     matrixShare: 0.73,
   },
   {
     name: 'GB300',
     memory: [
-      [278, 8000],
+      [277.5, 8000],
       [288, 8000],
     ],
     link: 900,
     network: 100,
     domain: 72,
     tflops: { ...GRACE_BLACKWELL, fp4: 15000 },
-    source: 'NVIDIA GB300 NVL72 datasheet',
+    source: 'ai-dynamo/aiconfigurator systems/gb300.yaml; network card NVIDIA in MLPerf Training 5.1',
     matrixShare: 0.73,
   },
   {
     name: 'L20',
     memory: [[48, 864]],
     link: 32,
-    network: 25,
+    network: null,
     tflops: { fp32: 59.8, bf16: 119.5, fp16: 119.5, fp8: 239, fp4: 239 },
-    source: 'NVIDIA L20 GPU datasheet; PCIe 4.0 x16',
+    source: 'ArthurChiao, GPU data sheets; citsjtu2020/LLM-Prof hardware_spec.md; PCIe 4.0 x16',
     matrixShare: null,
   },
   {
     name: 'L40S',
-    memory: [[48, 864]],
+    memory: [
+      [45, 864],
+      [48, 864],
+    ],
     link: 32,
-    network: 25,
+    network: 50,
     tflops: { fp32: 91.6, bf16: 362, fp16: 362, fp8: 733, fp4: 733 },
-    source: 'NVIDIA L40S GPU datasheet; PCIe 4.0 x16',
+    source: 'ai-dynamo/aiconfigurator systems/l40s.yaml; winston-zhang-orz/gpu-specs specs.md; PCIe 4.0 x16',
     matrixShare: null,
   },
   {
     name: 'A6000',
     memory: [[48, 768]],
     link: 32,
-    network: 25,
+    network: null,
     tflops: { fp32: 38.7, bf16: 154.8, fp16: 154.8, fp8: 154.8, fp4: 154.8 },
-    source: 'NVIDIA RTX A6000 datasheet; PCIe 4.0 x16, without the NVLink bridge of pairs',
+    source: 'pytorch/torchtitan tools/utils.py; lamonoai/gpumap; PCIe 4.0 x16, without the NVLink bridge of pairs',
     also: /^rtxa6000$/,
     matrixShare: null,
   },
@@ -209,9 +217,10 @@ const ROWS: readonly GpuRow[] = [
     name: 'RTX 4090',
     memory: [[24, 1008]],
     link: 32,
-    network: 12.5,
-    tflops: { fp32: 82.6, bf16: 165.2, fp16: 165.2, fp8: 330.3, fp4: 330.3 },
-    source: 'NVIDIA Ada GPU architecture whitepaper, with fp32 accumulation; PCIe 4.0 x16',
+    network: null,
+    tflops: { fp32: 83, bf16: 165, fp16: 165, fp8: 330, fp4: 330 },
+    source: 'lamonoai/gpumap, with fp32 accumulation; PCIe 4.0 x16',
+    unsourced: 'fp8',
     also: /^(rtx)?4090d?$/,
     matrixShare: null,
   },
@@ -219,29 +228,31 @@ const ROWS: readonly GpuRow[] = [
     name: 'RTX 5090',
     memory: [[32, 1792]],
     link: 64,
-    network: 12.5,
-    tflops: { fp32: 104.8, bf16: 209.5, fp16: 209.5, fp8: 419, fp4: 1676 },
-    source: 'NVIDIA RTX Blackwell GPU architecture whitepaper, with fp32 accumulation; PCIe 5.0 x16',
+    network: null,
+    tflops: { fp32: 105, bf16: 210, fp16: 210, fp8: 419, fp4: 838 },
+    source: 'lamonoai/gpumap, with fp32 accumulation; PCIe 5.0 x16',
     also: /^(rtx)?5090d?$/,
     matrixShare: null,
   },
   {
-    name: 'MI250',
-    memory: [[64, 1638]],
+    name: 'MI250X',
+    memory: [[64, 1600]],
     link: 150,
-    network: 25,
-    tflops: { fp32: 45.3, bf16: 181, fp16: 181, fp8: 181, fp4: 181 },
-    source: 'AMD Instinct MI250 datasheet, half of it: one of two devices',
-    also: /^mi250x?$/,
+    network: null,
+    tflops: { fp32: 47.9, bf16: 191.5, fp16: 191.5, fp8: 191.5, fp4: 191.5 },
+    source: 'pytorch/torchtitan tools/utils.py, one of two devices; an MI250 has fewer units',
+    unsourced: 'memory, link, fp32',
+    also: /^mi250$/,
     matrixShare: null,
   },
   {
     name: 'MI300X',
     memory: [[192, 5300]],
     link: 448,
-    network: 50,
+    network: null,
     tflops: CDNA3,
-    source: 'AMD Instinct MI300X datasheet',
+    source: 'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py',
+    unsourced: 'link, fp32',
     also: /^mi300$/,
     matrixShare: null,
   },
@@ -249,9 +260,10 @@ const ROWS: readonly GpuRow[] = [
     name: 'MI325X',
     memory: [[256, 6000]],
     link: 448,
-    network: 50,
+    network: null,
     tflops: CDNA3,
-    source: 'AMD Instinct MI325X datasheet',
+    source: 'AMD-AGI/Primus sdpa_simulator.py',
+    unsourced: 'link, fp32',
     also: /^mi325$/,
     matrixShare: null,
   },
@@ -259,9 +271,10 @@ const ROWS: readonly GpuRow[] = [
     name: 'MI350X',
     memory: [[288, 8000]],
     link: 537,
-    network: 50,
-    tflops: { fp32: 144, bf16: 2307, fp16: 2307, fp8: 4614, fp4: 9227 },
-    source: 'AMD Instinct MI350X datasheet',
+    network: null,
+    tflops: { fp32: 144, bf16: 2300, fp16: 2300, fp8: 4600, fp4: 9200 },
+    source: 'gangliao.me, AMD GPU architecture; AMD-AGI/Primus',
+    unsourced: 'link, fp32',
     also: /^mi350$/,
     matrixShare: null,
   },
@@ -269,19 +282,21 @@ const ROWS: readonly GpuRow[] = [
     name: 'MI355X',
     memory: [[288, 8000]],
     link: 537,
-    network: 50,
-    tflops: { fp32: 157, bf16: 2517, fp16: 2517, fp8: 5033, fp4: 10066 },
-    source: 'AMD Instinct MI355X datasheet',
+    network: null,
+    tflops: { fp32: 157, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 10000 },
+    source: 'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py',
+    unsourced: 'link, fp32',
     also: /^mi355$/,
     matrixShare: null,
   },
   {
     name: 'Gaudi 3',
-    memory: [[128, 3700]],
+    memory: [[128, 3670]],
     link: 525,
     network: 75,
     tflops: { fp32: 229, bf16: 1835, fp16: 1835, fp8: 1835, fp4: 1835 },
-    source: 'Intel Gaudi 3 AI Accelerator whitepaper',
+    source: 'Intel, Hot Chips 2024: 24 ports of 200 Gb/s, of which 3 leave the node',
+    unsourced: 'split of the ports, fp32',
     also: /^(gaudi3|hl3\d\d)$/,
     matrixShare: null,
   },
@@ -292,9 +307,10 @@ const ROWS: readonly GpuRow[] = [
       [32, 800],
     ],
     link: 196,
-    network: 25,
-    tflops: { fp32: 75, bf16: 313, fp16: 313, fp8: 313, fp4: 313 },
-    source: 'Huawei Atlas 800T A2 server specification',
+    network: null,
+    tflops: { fp32: 75, bf16: 320, fp16: 320, fp8: 320, fp4: 320 },
+    source: 'ArthurChiao, GPU data sheets',
+    unsourced: 'memory bandwidth, fp32',
     also: /^(ascend)?910b[1-4]?$/,
     matrixShare: null,
   },
@@ -321,7 +337,7 @@ function kindOf({ name, memory, link, network, domain, tflops, matrixShare }: Gp
     memoryBytes: gib * GIB,
     memoryBytesPerSecond: bandwidth * GIGA,
     nvlinkBytesPerSecond: link * GIGA,
-    networkBytesPerSecond: network * GIGA,
+    networkBytesPerSecond: network === null ? null : network * GIGA,
     nvlinkDomain: domain ?? null,
     flops: { fp32: fp32 ?? 0, bf16: bf16 ?? 0, fp16: fp16 ?? 0, fp8: fp8 ?? 0, fp4: fp4 ?? 0 },
     workspaceBytes: tflops === AMPERE ? WORKSPACE.a100 : WORKSPACE.later,
@@ -406,19 +422,20 @@ export function nearestGpus(name: string): readonly string[] {
 
 /** The table of GPUs with their sources, in Markdown. */
 export function gpusMarkdown(): string {
-  const rows = ROWS.map(({ name, memory, link, network, domain, tflops, source, matrixShare }) => {
+  const rows = ROWS.map(({ name, memory, link, network, domain, tflops, source, unsourced, matrixShare }) => {
     const sizes = memory.map(([gib, bandwidth]) => `${gib} at ${bandwidth}`).join(', ');
     const flops = [tflops.bf16, tflops.fp8, tflops.fp4].join(' / ');
     const share = matrixShare === null ? 'no' : 'yes';
-    return `| ${name} | ${sizes} | ${flops} | ${link}${domain ? ` (${domain} GPUs)` : ''} | ${network} | ${share} | ${source} |`;
+    return `| ${name} | ${sizes} | ${flops} | ${link}${domain ? ` (${domain} GPUs)` : ''} | ${network ?? 'unknown'} | ${share} | ${source} | ${unsourced ?? ''} |`;
   });
   return `## GPUs
 
-Names that \`cluster.gpu\` takes, with the vendors' figures: dense operations, one direction of each link. A memory size in the name
-(\`A100-40GB\`) takes the place of the first one listed. A GPU without measured runs is estimated by the table alone.
+Names that \`cluster.gpu\` takes: dense operations, one direction of each link. A memory size in the name (\`A100-40GB\`) takes the place of
+the first one listed. A GPU without measured runs is estimated by the table alone. Where the network card is unknown, the time of a job on
+several nodes needs \`cluster.network_bandwidth\`.
 
-| name | memory in GiB, at GB/s | TFLOPS of bf16 / fp8 / fp4 | link in GB/s | network card in GB/s | measured runs | source |
-| --- | --- | --- | --- | --- | --- | --- |
+| name | memory in GiB, at GB/s | TFLOPS of bf16 / fp8 / fp4 | link in GB/s | network card in GB/s | measured runs | source | no source found for |
+| --- | --- | --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 `;
 }

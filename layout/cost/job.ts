@@ -190,14 +190,14 @@ export interface Hardware {
   readonly networkBytesPerSecond: number;
 }
 
-/** One row of the table of GPUs; bytes a second and operations a second are per GPU, as the vendor states them. */
+/** One row of the table of GPUs; bytes a second and operations a second are per GPU, as its source states them. */
 export interface GpuKind {
   readonly name: string;
   readonly memoryBytes: number;
   readonly memoryBytesPerSecond: number;
   readonly nvlinkBytesPerSecond: number;
-  /** The network card that the vendor's systems have beside each GPU. */
-  readonly networkBytesPerSecond: number;
+  /** The network card beside each GPU in systems of its kind; null: no source says it. */
+  readonly networkBytesPerSecond: number | null;
   /** GPUs that reach one another over NVLink where that is more than a node: 72 of GB200 and GB300; null: a node. */
   readonly nvlinkDomain: number | null;
   readonly flops: Readonly<Record<ComputeType, number>>;

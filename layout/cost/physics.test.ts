@@ -126,7 +126,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
         gpu: one.gpu,
         gpusPerNode: one.gpusPerNode,
         gpusPerNvlinkDomain: one.gpu.nvlinkDomain ?? one.gpusPerNode,
-        networkBytesPerSecond: one.gpu.networkBytesPerSecond,
+        networkBytesPerSecond: one.gpu.networkBytesPerSecond ?? 25e9,
       },
       order: one.order,
       rankOffset: 0,

@@ -226,8 +226,14 @@ export function baseOf({ text }: Machine): Base | { readonly reason: string } {
     return { reason: made.reason };
   }
   const { memoryBytes } = made.job.hardware.gpu;
-  if (!made.gpuKnown || memoryBytes === 0) {
+  if (made.missing.includes('cluster.gpu') || memoryBytes === 0) {
     return { reason: '`cluster.gpu` names the kind of GPU; without it nothing can be said to fit' };
+  }
+  if (!made.isTimed) {
+    const name = facts.root.cluster.value?.gpu.value ?? 'this GPU';
+    return {
+      reason: `no public source says which network card an ${name} has; \`cluster.network_bandwidth\` (such as 45GB a second and GPU) says it`,
+    };
   }
   const gpu = facts.root.cluster.value?.gpu.value ?? made.job.hardware.gpu.name;
   return { text: checked.text, checked, job: made.job, world, memoryBytes, gpu };
@@ -539,7 +545,7 @@ function presentOf(text: string, { timeFactor = 1 }: PlanWish): PlannedLayout | 
   const checked = check(text);
   const [made] = checked.facts && !hasErrors(checked) ? costJobs(checked.facts) : [];
   const gpu = checked.facts?.root.cluster.value?.gpu.value;
-  if (!made?.ok || !made.gpuKnown || gpu === undefined) {
+  if (!made?.ok || !made.isTimed || gpu === undefined) {
     return null;
   }
   const seconds = timeFactor * stepTime(made.job).seconds;

@@ -44,19 +44,19 @@ export interface Calibration {
  * and on others).
  */
 export const MEGATRON: Calibration = {
-  matrix: 0.825,
-  attention: 0.3,
+  matrix: 0.88,
+  attention: 0.33,
   fp4: 0.7,
-  halfTokens: 328,
-  halfWidth: 234,
+  halfTokens: 400,
+  halfWidth: 250,
   memory: 0.97,
   nvlink: 0.9,
   network: 0.9,
-  blockSeconds: 363e-6,
-  nvlinkSeconds: 35e-6,
+  blockSeconds: 427e-6,
+  nvlinkSeconds: 130e-6,
   networkSeconds: 25e-6,
   handOverSecondsPerNode: 0.032e-3,
-  stepSeconds: 12e-3,
+  stepSeconds: 7.4e-3,
 };
 
 /** nanotron: fitted on the public rows of its benchmark, whose pipelines wait longer the more nodes there are. */
@@ -215,6 +215,8 @@ class Clock {
    */
   #exposed(rows: readonly Collective[], stage: number, compute: StageCompute): Exposed {
     const count = microbatches(this.job);
+    // kernels of a block wait for their start whether they compute or send
+    let idle = compute.idle * count;
     const budgets: Record<HiddenBehind, number> = {
       nothing: 0,
       attention: compute.attention * count,
@@ -228,7 +230,10 @@ class Clock {
     for (const behind of HIDDEN) {
       const first = this.#firstPart(behind, stage);
       for (const row of rows.filter(({ hiddenBehind }) => hiddenBehind === behind)) {
-        const seconds = row.timesPerStep * this.#seconds(row);
+        const called = row.timesPerStep * this.#seconds(row);
+        const waited = isInsideBlocks(row) ? Math.min(called, idle) : 0;
+        idle -= waited;
+        const seconds = called - waited;
         const hidden = Math.min(seconds * (1 - first), budgets[behind], left);
         left -= hidden;
         budgets[behind] -= hidden;
@@ -262,7 +267,7 @@ class Clock {
     const near = nvlinkBytes / (gpu.nvlinkBytesPerSecond * nvlink);
     const far = networkBytes / (networkBytesPerSecond * network);
     const latency = networkBytes > 0 ? networkSeconds : nvlinkSeconds;
-    return Math.max(near, far) + latency * Math.log2(ranks);
+    return Math.max(near, far) + (latency * (1 + Math.log2(ranks))) / 2;
   }
 
   /** Reading and writing parameters, gradients and states once. */
@@ -304,6 +309,7 @@ class Clock {
       microbatch: forward + backward,
       attention: (3 + again) * total(({ attention }) => attention),
       products: (3 + again) * total(({ products }) => products),
+      idle: (3 + again) * total(({ idle }) => idle),
     };
   }
 
@@ -320,12 +326,14 @@ class Clock {
     const attended = attentionFlops / (hardware.gpu.flops.bf16 * attention);
     const others = movedBytes / moved;
     // kernels queue behind one another: a short block costs what starting its kernels costs
-    const seconds = Math.max(multiplied + attended + others, starts * blockSeconds);
+    const busy = multiplied + attended + others;
+    const seconds = Math.max(busy, starts * blockSeconds);
     return {
       seconds,
       multiplied,
       products: seconds - attended - others,
       attention: attentionFlops > 0 ? seconds - multiplied - others : 0,
+      idle: seconds - busy,
     };
   }
 }
@@ -344,6 +352,10 @@ const HIDDEN: readonly HiddenBehind[] = [
 const isOfStep = ({ carries, timesPerStep }: Collective): boolean =>
   timesPerStep === 1 && (carries === 'gradients' || carries === 'parameters');
 
+/** Whether a collective is started among the kernels of a block. */
+const isInsideBlocks = ({ group, carries }: Collective): boolean =>
+  carries === 'tokens' || carries === 'keys and values' || (carries === 'activations' && group !== 'pp');
+
 /** Seconds of one forward pass of one block. */
 interface BlockTime {
   readonly seconds: number;
@@ -352,6 +364,8 @@ interface BlockTime {
   /** Of these, those in which matrix products, or the attention between queries and keys, may hide communication. */
   readonly products: number;
   readonly attention: number;
+  /** Of these, those in which the GPU waits for the start of the next kernel. */
+  readonly idle: number;
 }
 
 /** Seconds that a step waits for communication of its micro-batches, and once. */
@@ -368,4 +382,6 @@ interface StageCompute {
   /** Of these, those of attention between queries and keys, and of matrix products, of all passes. */
   readonly attention: number;
   readonly products: number;
+  /** Seconds of all passes in which the GPU waits for the start of the next kernel. */
+  readonly idle: number;
 }

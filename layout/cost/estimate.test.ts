@@ -166,7 +166,7 @@ test('products in 8 bits hold copies of the weights and smaller inputs', () => {
 });
 
 test('a GPU whose network card no source states has a time in one node, and on several asks for its bandwidth', () => {
-  const gpu = LLAMA.replace('gpu: H100', 'gpu: L20');
+  const gpu = LLAMA.replace('gpu: H100-80GB', 'gpu: L20');
   expect(gpu).not.toBe(LLAMA);
   const { stepTimeS, missing, perStage } = estimated(gpu);
   expect(stepTimeS).toBeNull();

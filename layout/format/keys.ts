@@ -539,6 +539,9 @@ const rlKeys = {
     'Updates with the samples of one step: `--num-steps-per-rollout` of slime, `steps_per_generation` of ms-swift.',
   ),
   dynamic_batch: off('Micro-batches are cut by tokens, whatever their number of samples.'),
+  max_tokens_per_gpu: count(
+    'Tokens that one GPU takes of a micro-batch that is cut by tokens: `ppo_max_token_len_per_gpu` of verl, `--max-tokens-per-gpu` of slime. The ranks that share a sequence add theirs up.',
+  ),
   max_prompt_length: count('Tokens of the longest prompt.'),
   max_response_length: count('Tokens of the longest response.'),
   colocated: boolean('The engines share the GPUs of the trainer, in turn with it.'),
@@ -601,6 +604,11 @@ const rootKeys = {
         count(
           'Micro-batches whose gradients a replica adds up before a step, where the framework compares them with the batch, as DeepSpeed does.',
           'global_batch_size / (micro_batch_size * dp)',
+        ),
+      ),
+      pipeline_microbatches: withoutFlag(
+        count(
+          'Micro-batches of one pass through the pipeline of torchtitan: `num_pp_microbatches`, once `local_batch_size / pipeline_parallel_microbatch_size`.',
         ),
       ),
       decrease_batch_size_if_needed: off(

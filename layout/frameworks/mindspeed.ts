@@ -6,7 +6,7 @@ import { applyOverrides } from '../launch/omegaconf';
 import { defaultsIn, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import type { Options } from '../launch/options';
 import { at, emptyMap, type Tree } from '../launch/tree';
-import { type Defaults, Facts, type Reason } from '../launch/value';
+import { type Defaults, Facts, isKnown, type Reason } from '../launch/value';
 import { MEGATRON_DIALECT, readMegatronCommand } from './megatron-lm';
 
 /** MindSpeed-LLM's own flags. */
@@ -57,7 +57,9 @@ export const mindspeed: LaunchFamily<'mindspeed'> = {
       if (isFsdp(job)) {
         readFsdpCommand(job, context, facts);
       } else {
-        readLayerList(readMegatronCommand(job, MEGATRON_DIALECT, facts), facts);
+        const options = readMegatronCommand(job, MEGATRON_DIALECT, facts);
+        readLayerList(options, facts);
+        readContextAlgorithm(options, facts);
       }
       return facts;
     },
@@ -81,6 +83,17 @@ export const mindspeed: LaunchFamily<'mindspeed'> = {
 function readLayerList(options: Options, facts: Facts): void {
   if (options.has('num_layer_list') && !options.has('noop_layers')) {
     facts.set('parallelism.pipeline_model_parallel_layout', { unknown: '--num-layer-list, which decides the stages' });
+  }
+}
+
+/** The ways of context parallelism that Megatron-LM has too; the others have no key. */
+const ALGORITHMS: Readonly<Record<string, string>> = { ulysses_cp_algo: 'a2a', megatron_cp_algo: 'p2p' };
+
+function readContextAlgorithm(options: Options, facts: Facts): void {
+  const found = options.has('context_parallel_algo') ? options.string('context_parallel_algo') : undefined;
+  const way = isKnown(found) ? ALGORITHMS[found.value] : undefined;
+  if (isKnown(found) && way !== undefined) {
+    facts.set('sequence.cp_comm_type', { value: way, source: found.source });
   }
 }
 

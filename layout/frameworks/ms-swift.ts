@@ -44,7 +44,7 @@ export const swiftTransformers: Framework = {
       groups: [{ name: 'dp', axes: ['dp_shard', 'dp_replicate'], carries: 'gradients, and shards of parameters' }],
     },
   ],
-  rules: { own: ['framework-world'], megatron: 'none' },
+  rules: { own: ['framework-world', 'swift-batch'], megatron: 'none' },
   reads:
     'Commands `swift sft`, `pt`, `rlhf` with flags or a YAML file: the micro-batch, and `NNODES` and `NPROC_PER_NODE` of the environment.',
   notes: ['What is sharded over the ranks stands in a configuration of FSDP or DeepSpeed, which is not read.'],
@@ -77,6 +77,7 @@ const DEFAULTS: Defaults = {
 /** Options of Hugging Face's trainer. */
 const TRANSFORMERS_OPTIONS: readonly OptionRow[] = [
   ['batch.micro_batch_size', 'per_device_train_batch_size', 'integer', 1],
+  ['batch.gradient_accumulation_steps', 'gradient_accumulation_steps', 'integer'],
 ];
 
 const TRANSFORMERS: Defaults = {

@@ -343,6 +343,14 @@ function readWorld(tree: TreeMap, missing: Reason | null, facts: Facts): void {
   facts.set('rl.rollout_gpus', isKnown(gpus) ? gpus : undefined);
   const minus = (all: number, part: number) => (all > part ? all - part : null);
   const single = isKnown(nodes) && nodes.value === 1;
+  const engine = optionsOf(at(tree, 'policy.generation.vllm_cfg'));
+  const one = { value: 1, source: 'default' } as const;
+  const perEngine = derived(
+    [engine.integer('tensor_parallel_size'), engine.integer('pipeline_parallel_size') ?? one],
+    (tp, pp) => tp * pp,
+    'gpus_per_engine',
+  );
+  facts.set('rl.gpus_per_engine', isKnown(gpus) && isKnown(perEngine) ? perEngine : undefined);
   facts.note('Generation has GPUs of its own; the world is that of the trainer.');
   facts.apart.push('rollout');
   if (single) {

@@ -132,6 +132,7 @@ const SAMPLES: readonly OptionRow[] = [
   ['rl.prompts_per_step', 'rollout_batch_size', 'integer'],
   ['rl.samples_per_prompt', 'n_samples_per_prompt', 'integer'],
   ['rl.updates_per_step', 'num_steps_per_rollout', 'integer'],
+  ['rl.max_tokens_per_gpu', 'max_tokens_per_gpu', 'integer'],
   ['rl.max_prompt_length', 'rollout_max_prompt_len', 'integer'],
   ['rl.max_response_length', 'rollout_max_response_len', 'integer'],
 ];

@@ -91,7 +91,10 @@ export const torchtitan: Framework = {
   example:
     'layout: 1\nname: Llama 3 8B, hybrid sharding\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: torchtitan}\nparallelism: {tp: 2, cp: 2}\nfsdp: {data_parallel_replicate_degree: 2}\n',
   rules: {
-    own: ['framework-world', 'framework-experts', 'framework-heads', 'torchtitan-sequence', 'torchtitan-pipeline'],
+    own: [
+      ...['framework-world', 'framework-experts', 'framework-heads'],
+      ...['torchtitan-sequence', 'torchtitan-pipeline', 'torchtitan-batch'],
+    ],
     megatron: 'none',
   },
   checkpoint: {
@@ -131,6 +134,7 @@ export const TITAN_OPTIONS: readonly OptionRow[] = [
   ['parallelism.pipeline_schedule', 'parallelism.pipeline_parallel_schedule', 'text'],
   ['sequence.seq_length', 'training.seq_len', 'integer', null],
   ['sequence.seq_length', 'training.max_context_length', 'integer', 2048],
+  ['batch.pipeline_microbatches', 'parallelism.num_pp_microbatches', 'integer', 1],
   ['batch.micro_batch_size', 'training.local_batch_size', 'integer', null],
   ['batch.micro_batch_size', 'training.batch_size', 'integer', null],
   ['batch.global_batch_size', 'training.global_batch_size', 'integer', null],
@@ -155,7 +159,14 @@ const END_WEIGHTS = ['pipeline_parallel_first_stage_less_layers', 'pipeline_para
 /** The paths that have a place in a layout; until 2025 the degrees stood under `training` and `experimental`. */
 export const TITAN_MAPPED: ReadonlySet<string> = /* @__PURE__ */ pathsIn(
   TITAN_OPTIONS,
-  ...[CALLEE, LAYERS_PER_STAGE, 'model.name', 'model.flavor', ...TOKENS.map(([, name]) => `training.${name}`)],
+  ...[
+    CALLEE,
+    LAYERS_PER_STAGE,
+    'pipeline_parallel_microbatch_size',
+    'model.name',
+    'model.flavor',
+    ...TOKENS.map(([, name]) => `training.${name}`),
+  ],
   ...TITAN_OPTIONS.flatMap(([, path]) => (path.startsWith('parallelism.') ? (path.split('.')[1] ?? []) : [])),
 );
 
@@ -335,6 +346,7 @@ function readSettings(tree: Tree, blocked: Reason | null, facts: Facts): Tree {
     facts.takeDefaults(DEFAULTS);
   }
   readTokens(optionsOf(at(tree, 'training')), facts);
+  setMicroBatches(optionsOf(parallelism), facts);
   return parallelism;
 }
 
@@ -349,6 +361,21 @@ function readTokens(training: Options, facts: Facts): void {
     );
     facts.set(key, isKnown(size) && isKnown(tokens) ? { value: size.value, source: tokens.source } : undefined);
   }
+}
+
+const MICRO_BATCH = 'pipeline_parallel_microbatch_size';
+
+/** A pipeline was fed parts of the local batch before it had a number of micro-batches; none matter without a pipeline. */
+function setMicroBatches(parallelism: Options, facts: Facts): void {
+  const isPiped = (facts.number('parallelism.pp') ?? 1) > 1;
+  const local = facts.get('batch.micro_batch_size');
+  if (!isPiped || parallelism.has('num_pp_microbatches') || !isKnown(local)) {
+    facts.set('batch.pipeline_microbatches', isPiped ? facts.get('batch.pipeline_microbatches') : undefined);
+    return;
+  }
+  const each = parallelism.has(MICRO_BATCH) ? parallelism.integer(MICRO_BATCH) : { value: 1, source: local.source };
+  const count = derived([local, each], (all, size) => Math.floor(all / size), MICRO_BATCH);
+  facts.set('batch.pipeline_microbatches', isKnown(count) ? count : undefined);
 }
 
 /** Pipeline schedules with several stages a rank. */

@@ -138,6 +138,7 @@ const SAMPLES: readonly OptionRow[] = [
   ['rl.samples_per_prompt', `${ROLLOUT}.n`, 'integer'],
   ['rl.mini_batch_size', `${ACTOR}.ppo_mini_batch_size`, 'integer'],
   ['rl.dynamic_batch', `${ACTOR}.use_dynamic_bsz`, 'boolean'],
+  ['rl.max_tokens_per_gpu', `${ACTOR}.ppo_max_token_len_per_gpu`, 'integer'],
   ['rl.max_prompt_length', 'data.max_prompt_length', 'integer'],
   ['rl.max_response_length', 'data.max_response_length', 'integer'],
   ['phases.rollout.memory_share', `${ROLLOUT}.gpu_memory_utilization`, 'number'],

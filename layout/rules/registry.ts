@@ -24,6 +24,7 @@ import { frameworkHeads } from './framework/framework-heads';
 import { frameworkWorld } from './framework/framework-world';
 import { nanotronAccumulation } from './framework/nanotron-accumulation';
 import { nanotronNodes } from './framework/nanotron-nodes';
+import { torchtitanBatch } from './framework/torchtitan-batch';
 import { torchtitanPipeline } from './framework/torchtitan-pipeline';
 import { torchtitanSequence } from './framework/torchtitan-sequence';
 import { ulyssesSize } from './framework/ulysses-size';
@@ -157,6 +158,7 @@ export const RULES: readonly Rule[] = [
   frameworkHeads,
   torchtitanSequence,
   torchtitanPipeline,
+  torchtitanBatch,
   ulyssesSize,
   deepspeedPipeline,
   verlBatch,

@@ -9,7 +9,7 @@ export const deepspeedPipeline: Rule = {
   severity: 'error',
   title: 'DeepSpeed does not combine these with a pipeline or with Ulysses',
   effect: 'DeepSpeed stops on every rank',
-  what: 'A Megatron-DeepSpeed job has `zero_stage` 2 or 3 beside `pp` above 1; or `ulysses` beside `tp` or `pp` above 1.',
+  what: 'A Megatron-DeepSpeed job has `zero_stage` 2 or 3 beside `pp` above 1; or `ulysses` beside `tp` or `pp` above 1. `sequence_parallel` beside `tp` and `pp` above 1 is a warning: the job trains on wrong activations.',
   why: 'The pipeline engine runs many backward passes before it reduces gradients, which ZeRO 2 and 3 would shard after each. Megatron-DeepSpeed lays out Ulysses over ranks without tensor and pipeline parallelism only.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: megatron-lm, engine: deepspeed}\nparallelism: {pp: 2}\noptimizer: {zero_stage: 2}\n',
@@ -33,6 +33,16 @@ export const deepspeedPipeline: Rule = {
         related: writtenRelated('pp', parallelism.pp),
         predicts: 'ZeRO-2 and ZeRO-3 are incompatible with pipeline parallelism',
         fixes: [changeFix('zero_stage', stage, 1), changeFix('pp', parallelism.pp, 1)],
+      };
+    }
+    const cut = root.sequence.value?.sequence_parallel;
+    if (cut?.value === true && pp > 1 && tp > 1) {
+      yield {
+        severity: 'warning',
+        message: `sequence_parallel beside pp ${pp} and tp ${tp}: DeepSpeed's pipeline cuts the activations that it sends along tp, and gathers them behind; those that are cut already come out as others. Use sequence_parallel false, or pp 1.`,
+        span: cut.span,
+        related: [...writtenRelated('tp', parallelism.tp), ...writtenRelated('pp', parallelism.pp)],
+        fixes: [removeFix(text, 'sequence_parallel', cut), changeFix('pp', parallelism.pp, 1)],
       };
     }
     if (ulysses > 1 && (tp > 1 || pp > 1)) {

@@ -22,6 +22,8 @@ test('torchtitan-pipeline', () => {
       'pp: 4, pipeline_schedule: Interleaved1F1B, num_layers_per_virtual_pipeline_stage: 8',
       30,
     ),
+    'fewer micro-batches than stages':
+      'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {pp: 4, pipeline_schedule: 1F1B}\nmodel: {num_layers: 32}\nbatch: {pipeline_microbatches: 2}\n',
   });
   expect(said).toMatchInlineSnapshot(`
     "1F1B on more stages than layers: error at "8": 8 pipeline stages are more than 5 layers with embedding and output. Use fewer stages.
@@ -45,6 +47,11 @@ test('torchtitan-pipeline', () => {
       = torchtitan: Multi-stage schedule requires at least 2 stages per rank, but got 1 stages per rank. Model has 30 layers with pipeline_parallel_layers_per_stage=8, resulting in num_virtual_stages=4 across 4 PP ranks. Please decrease pipeline_parallel_layers_per_stage to achieve at least 2 stages per rank.
       = at "30": num_layers is 30 here
       = at "4": pp is 4 here
-      = suggestion: Change num_layers_per_virtual_pipeline_stage to 4: parallelism: {pp: 4, pipeline_schedule: Interleaved1F1B, num_layers_per_virtual_pipeline_stage: [-8-]{+4+}}"
+      = suggestion: Change num_layers_per_virtual_pipeline_stage to 4: parallelism: {pp: 4, pipeline_schedule: Interleaved1F1B, num_layers_per_virtual_pipeline_stage: [-8-]{+4+}}
+    fewer micro-batches than stages: warning at "2": 2 micro-batches for 4 pipeline stages: stages stand idle for most of a step. Use pipeline_microbatches 4 or more.
+      = torchtitan: Number of microbatches (2) is less than the total number of stages (4) which may result in a bubble in the pipeline.
+      = at "32": num_layers is 32 here
+      = at "4": pp is 4 here
+      = suggestion: Change pipeline_microbatches to 4: batch: {pipeline_microbatches: [-2-]{+4+}}"
   `);
 });

@@ -1,3 +1,4 @@
+import type { Field } from '../../format/spec';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -14,7 +15,7 @@ export const torchtitanPipeline: Rule = {
   severity: 'error',
   title: "torchtitan cannot spread the layers over the schedule's stages",
   effect: 'torchtitan stops on every rank',
-  what: 'The stages of a torchtitan job, `pp` times one (1F1B, GPipe) or two (interleaved and zero-bubble schedules), are more than its layers with embedding and output counted as one each; or `num_layers_per_virtual_pipeline_stage` makes a number of stages that `pp` does not divide, or another number of stages a rank than the schedule has.',
+  what: 'The stages of a torchtitan job, `pp` times one (1F1B, GPipe) or two (interleaved and zero-bubble schedules), are more than its layers with embedding and output counted as one each; or `num_layers_per_virtual_pipeline_stage` makes a number of stages that `pp` does not divide, or another number of stages a rank than the schedule has. Fewer micro-batches than stages are a warning.',
   why: 'torchtitan derives the stages from the schedule, or from the layers of a stage, and gives each rank the same number of them.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {pp: 4, pipeline_schedule: Interleaved1F1B, num_layers_per_virtual_pipeline_stage: 6}\nmodel: {num_layers: 32}\n',
@@ -36,6 +37,7 @@ export const torchtitanPipeline: Rule = {
     const isSingle = SINGLE.test(parallelism.pipeline_schedule.value ?? '1F1B');
     const perStage = parallelism.num_layers_per_virtual_pipeline_stage;
     const related = [...writtenRelated('num_layers', layers), ...writtenRelated('pp', parallelism.pp)];
+    const few = root.batch.value && fewMicroBatches(root.batch.value.pipeline_microbatches, pp * (isSingle ? 1 : 2));
     const report =
       perStage.value === undefined
         ? tooManyStages(pp * (isSingle ? 1 : 2), layers.value)
@@ -49,9 +51,25 @@ export const torchtitanPipeline: Rule = {
         related,
         fixes: perStage.written ? [changeFix('num_layers_per_virtual_pipeline_stage', perStage, even)] : [],
       };
+    } else if (few && perStage.value === undefined) {
+      yield { ...few, related };
     }
   },
 };
+
+/** torchtitan warns itself, and runs. */
+function fewMicroBatches(field: Field<number>, stages: number): Report | null {
+  const count = field.value;
+  return count === undefined || count >= stages
+    ? null
+    : {
+        severity: 'warning',
+        message: `${count} micro-batch${count === 1 ? '' : 'es'} for ${stages} pipeline stages: stages stand idle for most of a step. Use pipeline_microbatches ${stages} or more.`,
+        span: field.span,
+        predicts: `Number of microbatches (${count}) is less than the total number of stages (${stages}) which may result in a bubble in the pipeline.`,
+        fixes: [changeFix('pipeline_microbatches', field, stages)],
+      };
+}
 
 function tooManyStages(stages: number, layers: number): Pick<Report, 'message' | 'predicts'> | null {
   return stages > layers + ENDS

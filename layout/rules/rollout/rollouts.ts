@@ -12,6 +12,8 @@ export interface Rollouts {
   readonly ranks: number;
   readonly dp: number;
   readonly micro: Field<number> | undefined;
+  /** GPUs that share a sequence. */
+  readonly sharing: number;
   /** Whether micro-batches are cut by tokens, whatever their number of samples. */
   readonly isDynamic: boolean;
   /** Whether the trainer shards by FSDP rather than with Megatron Core. */
@@ -34,5 +36,16 @@ export function rolloutsOf({ root, world, modules, framework }: LayoutFacts): Ro
     return null;
   }
   const micro = root.batch.value?.micro_batch_size;
-  return { rl, prompts, samples, ranks: world.size, dp, micro, isDynamic: rl.dynamic_batch.value === true, onFsdp };
+  const sharing = onFsdp ? ulysses : (modules[0]?.degrees?.cp ?? 1);
+  return {
+    sharing,
+    rl,
+    prompts,
+    samples,
+    ranks: world.size,
+    dp,
+    micro,
+    isDynamic: rl.dynamic_batch.value === true,
+    onFsdp,
+  };
 }

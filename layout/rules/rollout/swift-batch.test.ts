@@ -17,6 +17,10 @@ test('swift-batch', () => {
       'samples_per_prompt: 8',
       'family: ms-swift, engine: transformers',
     ),
+    'transformers: generations that no step holds':
+      'layout: 1\nworld_size: 7\nlaunch: {family: ms-swift, engine: transformers}\nbatch: {micro_batch_size: 1}\nrl: {samples_per_prompt: 8}\n',
+    'transformers: accumulated steps hold them':
+      'layout: 1\nworld_size: 4\nlaunch: {family: ms-swift, engine: transformers}\nbatch: {micro_batch_size: 1, gradient_accumulation_steps: 4}\nrl: {samples_per_prompt: 8}\n',
   });
   expect(said).toMatchInlineSnapshot(`
     "prompts are not whole: error at "8": samples_per_prompt 8 does not divide the 60 samples of a step. Use a global_batch_size of 56 or 64.
@@ -33,6 +37,9 @@ test('swift-batch', () => {
       = ms-swift: generation_batch_size (128) must equal global_batch_size (32) * steps_per_generation (2) = 64.
       = at "32": global_batch_size is 32 here
       = at "2": updates_per_step is 2 here
-      = suggestion: Change generation_batch_size to 64: rl: {generation_batch_size: [-128-]{+64+}, updates_per_step: 2}"
+      = suggestion: Change generation_batch_size to 64: rl: {generation_batch_size: [-128-]{+64+}, updates_per_step: 2}
+    transformers: generations that no step holds: error at "8": samples_per_prompt 8 does not divide micro_batch_size 1 x 7 ranks x 1 = 7 samples of a step. Use samples_per_prompt 7, or another batch.
+      = ms-swift: generation_batch_size (7) must be evenly divisible by num_generations (8). Valid values: [7].
+      = suggestion: Change samples_per_prompt to 7: rl: {samples_per_prompt: [-8-]{+7+}}"
   `);
 });

@@ -1,7 +1,9 @@
+import type { RlKeys, RootKeys } from '../../format/keys';
+import type { Section } from '../../format/spec';
 import { changeFix } from '../fixes';
-import { eitherNumber, nearestMultiples } from '../numbers';
+import { divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
-import type { Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
 
 export const swiftBatch: Rule = {
@@ -9,7 +11,7 @@ export const swiftBatch: Rule = {
   severity: 'error',
   title: 'The samples of a step are no whole updates or no whole prompts',
   effect: 'ms-swift stops before it builds the model',
-  what: 'In an ms-swift job on Megatron Core: `generation_batch_size` is not `global_batch_size * updates_per_step` (`steps_per_generation`), no multiple of `global_batch_size`, or no multiple of `samples_per_prompt` (`num_generations`). Where it is left out it is `global_batch_size * updates_per_step`.',
+  what: 'In an ms-swift job on Megatron Core: `generation_batch_size` is not `global_batch_size * updates_per_step` (`steps_per_generation`), no multiple of `global_batch_size`, or no multiple of `samples_per_prompt` (`num_generations`). Where it is left out it is `global_batch_size * updates_per_step`. On transformers: `samples_per_prompt` does not divide `micro_batch_size` times the world times `updates_per_step` (`gradient_accumulation_steps` where it is left out).',
   why: 'The samples of a step are generated prompt by prompt and trained on in whole updates.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: ms-swift}\nparallelism: {tp: 2}\nbatch: {global_batch_size: 32}\nrl: {generation_batch_size: 48, samples_per_prompt: 8}\n',
@@ -18,8 +20,12 @@ export const swiftBatch: Rule = {
       '`RLHFMegatronArgumentsMixin` in swift/megatron/arguments/megatron_args.py (modelscope/ms-swift at 3602360a56)',
     ),
   ],
-  *check({ root }) {
+  *check({ root, framework, world }) {
     const rl = root.rl.value;
+    if (framework?.engine === 'transformers') {
+      yield* transformersReports(rl, root.batch.value, world.size);
+      return;
+    }
     const global = root.batch.value?.global_batch_size;
     if (!rl || !global?.value) {
       return;
@@ -58,3 +64,36 @@ export const swiftBatch: Rule = {
     }
   },
 };
+
+/** `_init_generation_batch_params` in swift/rlhf_trainers/args_mixin.py: the samples of a step are those of all ranks. */
+function* transformersReports(
+  rl: Section<RlKeys> | undefined,
+  batch: Section<RootKeys>['batch']['value'],
+  ranks: number | undefined,
+): Iterable<Report> {
+  const samples = rl?.samples_per_prompt;
+  const micro = batch?.micro_batch_size.value;
+  if (!rl || !samples?.written || !samples.value || samples.value === 1 || !micro || ranks === undefined) {
+    return;
+  }
+  const steps = rl.updates_per_step.value ?? batch?.gradient_accumulation_steps.value ?? 1;
+  const generated = rl.generation_batch_size.value ?? micro * ranks * steps;
+  if (generated % samples.value !== 0) {
+    const better = divisors(generated)
+      .filter((one) => one > 1)
+      .slice(-3);
+    const made = rl.generation_batch_size.written
+      ? `generation_batch_size ${generated}`
+      : `micro_batch_size ${micro} x ${ranks} ranks x ${steps} = ${generated} samples of a step`;
+    yield {
+      message: `samples_per_prompt ${samples.value} does not divide ${made}.${better.length > 0 ? ` Use samples_per_prompt ${eitherNumber(better)}, or another batch.` : ''}`,
+      span: samples.span,
+      predicts: `generation_batch_size (${generated}) must be evenly divisible by num_generations (${samples.value}). Valid values: [${divisors(
+        generated,
+      )
+        .filter((one) => one > 1)
+        .join(', ')}].`,
+      fixes: [...better].reverse().map((one) => changeFix('samples_per_prompt', samples, one)),
+    };
+  }
+}

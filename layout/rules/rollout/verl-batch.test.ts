@@ -31,6 +31,16 @@ test('verl-batch', () => {
       'prompts_per_step: 48, mini_batch_size: 32',
       'micro_batch_size: 4',
     ),
+    'FSDP: a sample that no micro-batch holds': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 64, dynamic_batch: true, max_tokens_per_gpu: 4096, max_prompt_length: 2048, max_response_length: 8192',
+      'parallelism: {ulysses: 2}',
+    ),
+    'FSDP: the default holds the longest sample': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 64, dynamic_batch: true, max_prompt_length: 1024, max_response_length: 8192',
+    ),
+    'FSDP: the default is too small': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 64, dynamic_batch: true, max_prompt_length: 1024, max_response_length: 16384',
+    ),
     'Megatron: micro-batches of all replicas': megatron(
       'prompts_per_step: 48, mini_batch_size: 16',
       'micro_batch_size: 4',
@@ -65,6 +75,12 @@ test('verl-batch', () => {
       = at "48": prompts_per_step is 48 here
       = suggestion: Change mini_batch_size to 24: rl: {prompts_per_step: 48, mini_batch_size: [-32-]{+24+}}
       = suggestion: Change mini_batch_size to 16: rl: {prompts_per_step: 48, mini_batch_size: [-32-]{+16+}}
+    FSDP: a sample that no micro-batch holds: error at "4096": max_prompt_length 2048 + max_response_length 8192 = 10240 tokens do not fit into a micro-batch of max_tokens_per_gpu 4096 x 2 GPUs that share a sequence = 8192. Use max_tokens_per_gpu 5120 or more.
+      = verl: max_token_len must be greater than the sequence length. Got max_token_len=8192 and max_seq_len=10240
+      = at "8192": max_response_length is 8192 here
+      = suggestion: Change max_tokens_per_gpu to 5120: rl: {prompts_per_step: 64, mini_batch_size: 64, dynamic_batch: true, max_tokens_per_gpu: [-4096-]{+5120+}, max_prompt_length: 2048, max_response_length: 8192}
+    FSDP: the default is too small: error at "16384": max_prompt_length 1024 + max_response_length 16384 = 17408 tokens do not fit into a micro-batch of max_tokens_per_gpu 16384 (verl's default). Use max_tokens_per_gpu 17408 or more.
+      = verl: max_token_len must be greater than the sequence length. Got max_token_len=16384 and max_seq_len=17408
     Megatron: not a multiple of them: error at "50": prompts_per_step 50 is not a multiple of dp 4 x micro_batch_size 4 = 16. Use prompts_per_step 48 or 64.
       = verl: real_train_batch_size (50) must be divisible by minimal possible batch size (16)
       = suggestion: Change prompts_per_step to 48: rl: {prompts_per_step: [-50-]{+48+}, mini_batch_size: 16}

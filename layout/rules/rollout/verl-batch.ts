@@ -8,12 +8,15 @@ import { type Rollouts, rolloutsOf } from './rollouts';
 /** What verl takes for `ppo_mini_batch_size` where it is not set (verl/trainer/config/actor/actor.yaml). */
 const MINI_BATCH = 256;
 
+/** The same for `ppo_max_token_len_per_gpu`. */
+const MAX_TOKENS = 16_384;
+
 export const verlBatch: Rule = {
   code: 'verl-batch',
   severity: 'error',
   title: "verl's batches do not divide among its GPUs",
   effect: 'verl stops before it starts the workers, or when it builds them',
-  what: "In a verl job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of the smallest batch (data-parallel ranks times `micro_batch_size` on Megatron Core, all GPUs on FSDP); `mini_batch_size` is above `prompts_per_step` (unless `dynamic_batch`); or a GPU's part of a mini-batch is 0, or no multiple of `micro_batch_size`; or `mini_batch_size` does not divide the prompts (a warning on FSDP, where the last update is smaller). With `dynamic_batch` the samples are a multiple of the data-parallel ranks.",
+  what: "In a verl job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of the smallest batch (data-parallel ranks times `micro_batch_size` on Megatron Core, all GPUs on FSDP); `mini_batch_size` is above `prompts_per_step` (unless `dynamic_batch`); or a GPU's part of a mini-batch is 0, or no multiple of `micro_batch_size`; or `mini_batch_size` does not divide the prompts (a warning on FSDP, where the last update is smaller). With `dynamic_batch` the samples are a multiple of the data-parallel ranks, and the longest prompt with the longest response fits into `max_tokens_per_gpu` of the GPUs that share a sequence.",
   why: 'The controller cuts every batch into equal parts, one a data-parallel rank: `only support equal chunk`.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nrl: {prompts_per_step: 100, samples_per_prompt: 1, mini_batch_size: 64}\n',
@@ -21,6 +24,7 @@ export const verlBatch: Rule = {
     'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nrl: {prompts_per_step: 128, samples_per_prompt: 1, mini_batch_size: 64}\n',
   sources: [
     otherSource('`validate_config` in verl/utils/config.py (volcengine/verl at b178a3cd56)'),
+    otherSource('`rearrange_micro_batches` in verl/utils/seqlen_balancing.py (volcengine/verl at b178a3cd56)'),
     otherSource('`DataProto.make_iterator` in verl/protocol.py (volcengine/verl at b178a3cd56)'),
     otherSource('`ActorConfig.validate` in verl/workers/config/actor.py (volcengine/verl at b178a3cd56)'),
     otherSource(
@@ -32,7 +36,7 @@ export const verlBatch: Rule = {
     if (!rollouts) {
       return;
     }
-    const report = samplesReport(rollouts) ?? miniBatchReport(rollouts);
+    const report = samplesReport(rollouts) ?? miniBatchReport(rollouts) ?? tokensReport(rollouts);
     if (report) {
       yield report;
     }
@@ -111,6 +115,26 @@ function miniBatchReport({ rl, prompts, samples, dp, micro, isDynamic, onFsdp }:
     };
   }
   return null;
+}
+
+/** A micro-batch that is cut by tokens has room for the longest sample. */
+function tokensReport({ rl, sharing, isDynamic }: Rollouts): Report | null {
+  const { max_tokens_per_gpu: field, max_prompt_length: prompt, max_response_length: response } = rl;
+  const each = field.written ? field.value : MAX_TOKENS;
+  if (!isDynamic || each === undefined || prompt.value === undefined || response.value === undefined) {
+    return null;
+  }
+  const [longest, room] = [prompt.value + response.value, each * sharing];
+  const needed = Math.ceil(longest / sharing);
+  return longest <= room
+    ? null
+    : {
+        message: `max_prompt_length ${prompt.value} + max_response_length ${response.value} = ${longest} tokens do not fit into a micro-batch of max_tokens_per_gpu ${each}${field.written ? '' : " (verl's default)"}${sharing > 1 ? ` x ${sharing} GPUs that share a sequence = ${room}` : ''}. Use max_tokens_per_gpu ${needed} or more.`,
+        span: field.written ? field.span : response.span,
+        related: field.written ? [valueRelated('max_response_length', response)] : [],
+        predicts: `max_token_len must be greater than the sequence length. Got max_token_len=${room} and max_seq_len=${longest}`,
+        fixes: field.written ? [changeFix('max_tokens_per_gpu', field, needed)] : [],
+      };
 }
 
 function gcd(a: number, b: number): number {

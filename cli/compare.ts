@@ -7,13 +7,14 @@ import {
   countOf,
   grouped,
   jsonText,
+  keyValues,
   markdownText,
   type ResolvedLayout,
   terminalLine,
 } from '../layout';
-import type { Score } from '../layout/cost';
+import { type ModuleScore, moduleScores, type Score } from '../layout/cost';
 import { ChangeKinds } from '../picture/changeColouring';
-import { type Comparison, comparisonOf, valueText } from '../picture/comparison';
+import { type Comparable, type Comparison, comparisonOf, valueText } from '../picture/comparison';
 import { type Difference, differenceOf } from '../picture/difference';
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { svgOf } from '../picture/svg';
@@ -65,6 +66,8 @@ export function addCompareCommand(program: Command): void {
 interface Compared extends Comparison {
   readonly files: readonly [before: string, after: string];
   readonly layouts: readonly [before: ResolvedLayout, after: ResolvedLayout];
+  /** Scores by module. */
+  readonly scores: readonly [before: readonly ModuleScore[], after: readonly ModuleScore[]];
   readonly difference: Difference;
   /** What of a checkpoint loads, a verdict a grid; null where that was not asked. */
   readonly checkpoint: readonly CheckpointVerdict[] | null;
@@ -79,14 +82,22 @@ function compared(before: string, after: string, format: Options['checkpoint']):
   const layouts = [one.resolved, other.resolved] as const;
   const checkpoint =
     format === undefined ? null : checkpointVerdicts(one.facts, other.facts, format === true ? null : format);
+  const sides = [comparable(one), comparable(other)] as const;
   return {
     files: [before, after],
     layouts,
-    ...comparisonOf(one, other),
+    scores: [sides[0].scores, sides[1].scores],
+    ...comparisonOf(...sides),
     difference: differenceOf(...layouts),
     checkpoint,
   };
 }
+
+const comparable = (checked: SoundLayout): Comparable => ({
+  layout: checked.resolved,
+  values: keyValues(checked),
+  scores: moduleScores(checked),
+});
 
 const isListable = (file: string, layout: SoundLayout | null | undefined): layout is SoundLayout =>
   layout !== null && layout !== undefined && !refusesToList(file, layout.resolved.worldSize);

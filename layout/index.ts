@@ -24,7 +24,7 @@ export { gcd, joinedAxes } from './grid/arithmetic';
 export * from './grid/grid';
 export { gapsBetween, type RankSpan } from './grid/spans';
 export { ALWAYS_SAID, ignoreEdit } from './ignores';
-export { type KeyDifference, keyDifferences } from './keyDifferences';
+export { type KeyDifference, type KeyValue, keyDifferences, keyValues } from './keyDifferences';
 export * from './logs';
 export { memoize } from './memoize';
 export * from './models';

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import { check } from './check';
-import { keyDifferences } from './keyDifferences';
+import { keyDifferences, keyValues } from './keyDifferences';
 import { job, modules } from './rules/examples';
 
 const changes = (before: string, after: string) =>
-  keyDifferences(check(before), check(after)).map((one) => `${one.path.join('.')}: ${one.before} -> ${one.after}`);
+  keyDifferences(keyValues(check(before)), keyValues(check(after))).map(
+    (one) => `${one.path.join('.')}: ${one.before} -> ${one.after}`,
+  );
 
 test('every key whose value differs is listed, those that are gone last', () => {
   const before = job(16, 'tp: 4, vpp: 2', 'batch: {micro_batch_size: 1, global_batch_size: 64}', 'name: one');

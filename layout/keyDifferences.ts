@@ -11,38 +11,39 @@ export interface KeyDifference {
   readonly after: string | null;
 }
 
-/** Every key whose value differs between two layouts, in the order of the second file; those that it lacks come last. */
-export function keyDifferences(before: Understood, after: Understood): readonly KeyDifference[] {
-  const [old, now] = [before, after].map(({ read }) => valuesByPath(read.tree.root));
-  const paths = new Map([...(now ?? []), ...(old ?? [])].map(([key, { path }]) => [key, path]));
-  return [...paths].flatMap(([key, path]) => {
-    const fallback = defaultOf(path);
-    const [was, is] = [old, now].map((values) => values?.get(key)?.text ?? fallback);
-    return was === is ? [] : [{ path, before: was ?? null, after: is ?? null }];
-  });
-}
-
-interface Value {
+/** A key that holds no map, with its value as one line of text. */
+export interface KeyValue {
   readonly path: readonly string[];
-  readonly text: string;
+  readonly value: string;
 }
 
-/** The value of every key that holds no map. */
-function valuesByPath(root: Node | null): ReadonlyMap<string, Value> {
-  const values = new Map<string, Value>();
+/** Every key of a layout that holds no map, in the order of the file. */
+export function keyValues({ read }: Understood): readonly KeyValue[] {
+  const values: KeyValue[] = [];
   const visit = (node: Node, path: readonly string[]) => {
     if (node.kind === 'map') {
       for (const { key, value } of node.entries) {
         visit(value, [...path, key]);
       }
     } else {
-      values.set(JSON.stringify(path), { path, text: textOf(node) });
+      values.push({ path, value: textOf(node) });
     }
   };
-  if (root) {
-    visit(root, []);
+  if (read.tree.root) {
+    visit(read.tree.root, []);
   }
   return values;
+}
+
+/** Every key whose value differs between two layouts, in the order of the second one; those that it lacks come last. */
+export function keyDifferences(before: readonly KeyValue[], after: readonly KeyValue[]): readonly KeyDifference[] {
+  const [old, now] = [before, after].map((all) => new Map(all.map((one) => [JSON.stringify(one.path), one.value])));
+  const paths = new Map([...after, ...before].map(({ path }) => [JSON.stringify(path), path]));
+  return [...paths].flatMap(([key, path]) => {
+    const fallback = defaultOf(path);
+    const [was, is] = [old, now].map((values) => values?.get(key) ?? fallback);
+    return was === is ? [] : [{ path, before: was ?? null, after: is ?? null }];
+  });
 }
 
 /** A value in one line, however it is written: `4`, `[0, 2]`, `{dp: 1}`. */

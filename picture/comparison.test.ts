@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { check } from '../layout';
+import { check, keyValues } from '../layout';
+import { moduleScores } from '../layout/cost';
 import { ChangeKinds } from './changeColouring';
 import { type Comparable, comparisonOf } from './comparison';
 import { differenceOf } from './difference';
@@ -19,7 +20,7 @@ function sound(text: string): Comparable {
   if (!checked.resolved) {
     throw new Error('the layout has errors');
   }
-  return { ...checked, resolved: checked.resolved };
+  return { layout: checked.resolved, values: keyValues(checked), scores: moduleScores(checked) };
 }
 
 const compare = (...changes: readonly (readonly [from: string, to: string])[]) =>

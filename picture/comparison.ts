@@ -1,12 +1,15 @@
-import { type Checked, gibibytes, grouped, type KeyDifference, keyDifferences, type ResolvedLayout } from '../layout';
-import { isAsQuick, type ModuleScore, moduleScores, type Score, scoreOf } from '../layout/cost';
+import { gibibytes, grouped, type KeyDifference, type KeyValue, keyDifferences, type ResolvedLayout } from '../layout';
+import { isAsQuick, type ModuleScore, type Score } from '../layout/cost';
 import { changesInWords } from './changes';
 import { time } from './cost';
 import { type Figure, figuresOf, SAME } from './scoreboard';
 
-/** A layout without errors. */
-export interface Comparable extends Checked {
-  readonly resolved: ResolvedLayout;
+/** What is compared of a layout: plain data of a few KB. */
+export interface Comparable {
+  readonly layout: ResolvedLayout;
+  readonly values: readonly KeyValue[];
+  /** Scores by module. */
+  readonly scores: readonly ModuleScore[];
 }
 
 /** One number of the scoreboards of two layouts, in words. */
@@ -33,21 +36,18 @@ export interface Comparison {
   readonly unknown: readonly string[];
   /** What follows for degrees and process groups: `tp 4 → 2, dp 4 → 8`. */
   readonly words: readonly string[];
-  /** Scores by module; one element a layout. */
-  readonly scores: readonly [before: readonly ModuleScore[], after: readonly ModuleScore[]];
 }
 
 /** Compares two layouts by their keys, their cost and their ranks. */
 export function comparisonOf(before: Comparable, after: Comparable): Comparison {
-  const keys = keyDifferences(before, after);
-  const scores = [moduleScores(before), moduleScores(after)] as const;
+  const keys = keyDifferences(before.values, after.values);
+  const isSame = keys.length === 0;
   return {
-    headline: headlineOf(keys, costChanges(before, after)),
+    headline: headlineOf(keys, costChanges(before.scores, after.scores)),
     keys,
-    figures: keys.length === 0 ? [] : pairsOf(...scores),
-    unknown: keys.length === 0 ? [] : unknownTexts(...scores),
-    words: changesInWords(before.resolved, after.resolved),
-    scores,
+    figures: isSame ? [] : pairsOf(before.scores, after.scores),
+    unknown: isSame ? [] : unknownTexts(before.scores, after.scores),
+    words: changesInWords(before.layout, after.layout),
   };
 }
 
@@ -93,18 +93,24 @@ function headlineOf(keys: readonly KeyDifference[], costs: readonly string[]): s
 }
 
 /** Memory and step time before and after, and how much more travels over the network; of several modules, the fullest. */
-function costChanges(before: Comparable, after: Comparable): readonly string[] {
-  const [old, now] = [scoreOf(before), scoreOf(after)];
+function costChanges(before: readonly ModuleScore[], after: readonly ModuleScore[]): readonly string[] {
+  const [old, now] = [before, after].map(fullestScore);
   if (!old || !now) {
     return [];
   }
-  const isOne = [before, after].every(({ resolved }) => resolved.modules.length === 1);
+  const memory = `memory ${arrow(gibibytes(old.totalBytes), gibibytes(now.totalBytes), 'GiB')}${fitText(now)}`;
+  if (before.length > 1 || after.length > 1) {
+    return [memory];
+  }
   const network = figuresOf(now, old).find(({ label }) => label === 'network')?.change ?? SAME;
-  return [
-    `memory ${arrow(gibibytes(old.totalBytes), gibibytes(now.totalBytes), 'GiB')}${fitText(now)}`,
-    ...stepChange(old.seconds, now.seconds),
-    ...(isOne ? [`network ${network === SAME ? 'the same' : network}`] : []),
-  ];
+  return [memory, ...stepChange(old.seconds, now.seconds), `network ${network === SAME ? 'the same' : network}`];
+}
+
+/** The score of the module that needs most memory; null where one is not known. */
+function fullestScore(scores: readonly ModuleScore[]): Score | null {
+  const known = scores.flatMap(({ score }) => score ?? []);
+  const [fullest] = known.toSorted((a, b) => b.totalBytes - a.totalBytes);
+  return fullest && known.length === scores.length ? fullest : null;
 }
 
 /** Says that a layout does not fit its GPU. */

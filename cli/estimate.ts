@@ -12,7 +12,7 @@ import {
   type StageEstimate,
   withMeasuredLinks,
 } from '../layout/cost';
-import { memory } from '../picture/cost';
+import { costHeadline, costOf, memory } from '../picture/cost';
 import { traffic } from '../picture/flows';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { readMeasuredGroups, readMeasuredRun } from './measurements';
@@ -31,6 +31,8 @@ interface Options {
 /** An estimate, and with `--failed-gpus` the answers to failures where they are known. */
 interface Answer {
   readonly result: EstimateResult;
+  /** Whether it fits, and what travels. */
+  readonly headline: string;
   readonly failures: readonly FailureAnswer[] | null;
   /** How far a run of the layout lies from the estimate; null where no log was given. */
   readonly calibrated: Calibrated | null;
@@ -94,6 +96,7 @@ function answerOf(given: InputFile, failedGpus: number | undefined, { run, group
   }
   return {
     result,
+    headline: costHeadline(layout.resolved, costOf(layout.facts)).title,
     failures: failedGpus === undefined ? null : failuresOf(layout.facts, failedGpus),
     calibrated: run && result.ok ? calibratedBy(run, result.estimate) : null,
   };
@@ -161,9 +164,9 @@ function* textOf(file: string, answer: Answer | null, failedGpus = 0): Iterable<
   if (!answer?.result.ok) {
     return;
   }
-  const { failures, calibrated } = answer;
+  const { failures, calibrated, headline } = answer;
   const { estimate } = answer.result;
-  yield `${terminalLine(file)}\n`;
+  yield `${terminalLine(file)}: ${terminalLine(headline)}\n`;
   yield* table([
     ['stage', 'states', 'activations', 'communicators', 'needs', '90 % within'],
     ...estimate.perStage.map((stage) => [

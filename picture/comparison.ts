@@ -113,9 +113,14 @@ function fullestScore(scores: readonly ModuleScore[]): Score | null {
   return fullest && known.length === scores.length ? fullest : null;
 }
 
-/** Says that a layout does not fit its GPU. */
-const fitText = ({ totalBytes, gpuBytes }: Score): string =>
-  gpuBytes !== null && totalBytes > gpuBytes ? ` (does not fit ${gibibytes(gpuBytes)})` : '';
+/** Says that a layout does not fit its GPU, or not by the middle of its range. */
+function fitText({ totalBytes, totalInterval, gpuBytes }: Score): string {
+  if (gpuBytes === null || totalBytes <= gpuBytes) {
+    return '';
+  }
+  const probably = totalInterval[0] > gpuBytes ? '' : 'probably ';
+  return ` (${probably}does not fit ${gibibytes(gpuBytes)})`;
+}
 
 function stepChange(before: number | null, after: number | null): string[] {
   if (before === null || after === null) {

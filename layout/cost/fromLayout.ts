@@ -1,6 +1,7 @@
 import { DEFAULT_ORDER, type KeyPath, type ModelKeys, type RootKeys, type SequenceKeys } from '../format/keys';
 import { LANGUAGE_MODULE } from '../format/names';
 import { type Field, type Section, valuesOf } from '../format/spec';
+import { memoizeRecent } from '../memoize';
 import { type LayoutFacts, type ModuleFacts, orderOf } from '../topology/facts';
 import { defaultFfnHiddenSize } from '../topology/feedForward';
 import { nvlinkDomainOf } from '../topology/nvlinkDomain';
@@ -48,10 +49,10 @@ export type JobOfLayout =
       readonly missing: readonly string[];
     };
 
-/** The jobs of a layout, one a module that has a model. The file must have no errors. */
-export function costJobs(facts: LayoutFacts): readonly JobOfLayout[] {
-  return facts.modules.map((module) => jobOfModule(facts, module));
-}
+/** The jobs of a layout, one a module that has a model. The file must have no errors. A rule and a scoreboard ask for the same ones. */
+export const costJobs = memoizeRecent((facts: LayoutFacts): readonly JobOfLayout[] =>
+  facts.modules.map((module) => jobOfModule(facts, module)),
+);
 
 /** The weights and optimizer states of one module; or why they are not known. */
 export function weightJob(facts: LayoutFacts, module: ModuleFacts): WeightJob | string {

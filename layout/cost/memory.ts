@@ -1,3 +1,4 @@
+import { memoizeRecent } from '../memoize';
 import { logitBytes, recomputedLayer, stageActivations } from './activations';
 import { stageCollectives } from './collectives';
 import { type GroupPlacements, groupPlacements } from './groupPlacement';
@@ -31,7 +32,7 @@ const PEAK_INTERVAL = [0.95, 1.25] as const;
 const BYTES_PER_COMMUNICATOR = 0.6e9;
 
 /** Memory of each pipeline rank, the first stage first. */
-export function memoryOf(job: CostJob): StageMemory[] {
+export const memoryOf = memoizeRecent((job: CostJob): readonly StageMemory[] => {
   const placements = groupPlacements(job);
   // stages between the ends talk over the same groups
   const inner = communicators(job, Math.min(1, job.stages.length - 1), placements);
@@ -39,7 +40,7 @@ export function memoryOf(job: CostJob): StageMemory[] {
     const isInner = stage > 0 && stage < job.stages.length - 1;
     return stageMemory(job, stage, isInner ? inner : communicators(job, stage, placements));
   });
-}
+});
 
 function stageMemory(job: CostJob, stage: number, groups: number): StageMemory {
   const { loss, mtp } = shapeOf(job, stage);

@@ -74,6 +74,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
     recompute: { granularity: 'none' },
     fsdp: 'no_shard',
     lora: null,
+    engineBytes: 0,
     hardware: {
       gpu: h100 as NonNullable<typeof h100>,
       gpusPerNode: 8,

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { check } from '../check';
 import { type Estimate, type EstimateResult, estimateOf } from './estimate';
 import { costJobs, type JobOfLayout } from './fromLayout';
@@ -173,6 +173,25 @@ test('a GPU whose network card no source states has a time in one node, and on s
   expect(missing).toContain('cluster.network_bandwidth');
   expect(perStage[0]?.totalBytes).toBeGreaterThan(0);
   expect(estimated(gpu.replace('gpu: L20', 'gpu: L20, network_bandwidth: 20GB')).stepTimeS).not.toBeNull();
+});
+
+describe('an engine that shares the GPUs', () => {
+  const phases = (share: number) => `phases: {rollout: {engine: vllm, tp: 4, memory_share: ${share}}}\n`;
+  const total = (more: string) => Math.max(...estimated(LLAMA + more).perStage.map(({ totalBytes }) => totalBytes));
+  const gpu = 80 * 2 ** 30;
+
+  test('needs its share where that is more than the training, beside workspaces and communicators', () => {
+    expect(total(phases(0.9))).toBeGreaterThan(0.9 * gpu);
+    expect(total(phases(0.9))).toBeLessThan(gpu);
+    expect(total(phases(0.1))).toBeLessThan(total(phases(0.9)));
+    expect(total(`${phases(0.9)}rl: {colocated: false}\n`)).toBe(total(phases(0.1)));
+  });
+
+  test('takes log-probabilities of the tokens in fp32, which are held beside the logits', () => {
+    expect(total(phases(0.1))).toBeGreaterThanOrEqual(total(''));
+    const last = (more: string) => estimated(LLAMA + more).perStage.at(-1)?.activationsBytes ?? 0;
+    expect(last(phases(0.1)) - last('')).toBeCloseTo((4 * 8192 * 129024) / 8, -4);
+  });
 });
 
 test('what no formula is for is refused by name', () => {

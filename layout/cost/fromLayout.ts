@@ -127,13 +127,15 @@ class Reader {
       return weights;
     }
     const { tp, cp, dp } = weights.degrees;
+    const hardware = this.#hardware();
     return {
       ...weights,
       program: this.#root.launch.value?.family.value === 'nanotron' ? 'nanotron' : 'megatron',
       batch: { micro, global: this.#globalBatch(micro, dp) },
       sequence: this.#sequence(length, tp),
       recompute: this.#recompute(),
-      hardware: this.#hardware(),
+      hardware,
+      engineBytes: this.#engineBytes(hardware.gpu.memoryBytes),
       order: orderOf(this.#root) ?? DEFAULT_ORDER,
       rankOffset: this.module.rankOffset ?? 0,
       communication: this.#communication(cp),
@@ -295,7 +297,7 @@ class Reader {
       ...this.#scores(),
       dropout: this.#dropout(),
       fusedCrossEntropy: this.module.model.value?.cross_entropy_loss_fusion.value ?? false,
-      logProbs: this.#hasEngine(),
+      logProbs: this.#engines().length > 0,
     };
   }
 
@@ -308,17 +310,26 @@ class Reader {
     return isNanotron;
   }
 
-  /** Whether an engine generates the samples of the job; what it holds of the GPU stands beside the estimate. */
-  #hasEngine(): boolean {
-    const engines = (this.#root.phases.value ?? []).filter(
-      ({ value }) => (value?.engine.value ?? 'megatron') !== 'megatron',
-    );
-    for (const { name, value } of engines) {
-      const share = value?.memory_share.value;
-      const held = share === undefined ? 'its memory' : `its ${Math.round(100 * share)} % of the GPU`;
-      this.notes.assumed.push(`the engine of phase ${name} gives ${held} back while the model trains`);
+  /** Phases whose samples another program generates. */
+  #engines() {
+    return (this.#root.phases.value ?? []).filter(({ value }) => (value?.engine.value ?? 'megatron') !== 'megatron');
+  }
+
+  /** What engines take of the GPUs that they share with the trainer. Trainer and engine hold their memory in turn. */
+  #engineBytes(memory: number): number {
+    if (this.#root.rl.value?.colocated.value === false) {
+      return 0;
     }
-    return engines.length > 0;
+    const taken = this.#engines().map(({ name, value }) => {
+      const share = value?.memory_share.value;
+      this.notes.assumed.push(
+        share === undefined
+          ? `what the engine of phase ${name} takes (memory_share) fits`
+          : `the trainer's states leave the GPU while the engine of phase ${name} has its ${Math.round(100 * share)} %, and the engine gives it back`,
+      );
+      return (share ?? 0) * memory;
+    });
+    return Math.max(0, ...taken);
   }
 
   #scores(): Pick<CostSequence, 'scoresInMemory' | 'scoresTimed'> {

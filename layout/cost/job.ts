@@ -16,6 +16,8 @@ export interface CostJob {
   readonly optimizer: CostOptimizer;
   readonly recompute: Recompute;
   readonly fsdp: Fsdp;
+  /** Bytes of a GPU that an engine takes while it generates samples, in turn with the training; 0 without one. */
+  readonly engineBytes: number;
   /** Low-rank adapters, which train in place of the model; null: the model trains. */
   readonly lora: { readonly rank: number } | null;
   readonly hardware: Hardware;

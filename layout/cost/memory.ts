@@ -17,7 +17,7 @@ export interface StageMemory {
   readonly interval: readonly [number, number];
   /** NCCL's own memory, which torch's allocator does not count. */
   readonly communicatorsBytes: number;
-  /** What the GPU must have: the peak and the communicators, with the range of the peak. This is the number that is shown. */
+  /** What the GPU must have: the peak, or an engine's share where that is more, and the communicators, with the range of the peak. This is the number that is shown. */
   readonly totalBytes: number;
   readonly totalInterval: readonly [number, number];
 }
@@ -53,6 +53,9 @@ function stageMemory(job: CostJob, stage: number, groups: number): StageMemory {
   const peakBytes = statesBytes + workspaceBytes + activationsBytes;
   const interval = [peakBytes * PEAK_INTERVAL[0], peakBytes * PEAK_INTERVAL[1]] as const;
   const communicatorsBytes = groups * BYTES_PER_COMMUNICATOR;
+  // an engine and the trainer take the GPU in turn; workspaces and communicators stay
+  const generating = job.engineBytes + workspaceBytes;
+  const needed = (training: number) => Math.max(training, generating) + communicatorsBytes;
   return {
     statesBytes,
     workspaceBytes,
@@ -60,8 +63,8 @@ function stageMemory(job: CostJob, stage: number, groups: number): StageMemory {
     peakBytes,
     interval,
     communicatorsBytes,
-    totalBytes: peakBytes + communicatorsBytes,
-    totalInterval: [interval[0] + communicatorsBytes, interval[1] + communicatorsBytes],
+    totalBytes: needed(peakBytes),
+    totalInterval: [needed(interval[0]), needed(interval[1])],
   };
 }
 

@@ -122,6 +122,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
             : { granularity: 'none' },
       fsdp: one.fsdp,
       lora: null,
+      engineBytes: 0,
       hardware: {
         gpu: one.gpu,
         gpusPerNode: one.gpusPerNode,

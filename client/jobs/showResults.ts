@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type GroupOperations, layoutHash, measuresSpeed, type RunRecord } from '../../jobs';
+import { type GroupOperations, layoutHash, measuresSpeed, type RunRecord, type RunRequest } from '../../jobs';
 import type { GroupResult } from '../../picture/smokeOutcome';
 import type { GridPanels } from '../grid/panel';
 import { showError, showInformation } from '../notifications';
@@ -52,7 +52,7 @@ function drawStep(panels: GridPanels, { request, progress, live }: ActiveRun): v
 
 /**
  * Shows on the grid of a layout how its last run ended, now and when a grid opens, while the resolved layout is the one of that
- * run. Cancelled runs of earlier sessions do not count.
+ * run, and how far one is that goes on. Cancelled runs do not count.
  */
 export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposable {
   const draw = async (document: vscode.TextDocument) => {
@@ -70,19 +70,25 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
       drawResult(panels, record, detail.groups);
     }
   };
+  /** Shows again what the run before one without a result found of the same layout. */
+  const drawEarlier = async ({ uri, layoutHash: hash, cluster, started }: RunRequest, verdict: string) => {
+    const record = jobs.history.runs.find(
+      (one) => one.uri === uri && one.layoutHash === hash && one.verdict !== CANCELLED,
+    );
+    const detail = record && (await jobs.history.detail(record));
+    if (record && detail) {
+      drawResult(panels, record, detail.groups);
+      return;
+    }
+    const origin = { cluster, device: '', started, seconds: null };
+    panels.showSmoke(vscode.Uri.parse(uri), { type: 'smoke', verdict, groups: [], suspects: [], origin });
+  };
   return vscode.Disposable.from(
     jobs.onDidStep((run) => drawStep(panels, run)),
-    jobs.onDidEnd(({ record, result }) => drawResult(panels, record, result.groups)),
-    // a run that could not start, or whose window lost it, has no result
-    jobs.onDidFail(({ request: { uri, cluster, started } }) =>
-      panels.showSmoke(vscode.Uri.parse(uri), {
-        type: 'smoke',
-        verdict: 'did not run',
-        groups: [],
-        suspects: [],
-        origin: { cluster, device: '', started, seconds: null },
-      }),
+    jobs.onDidEnd(({ record, result }) =>
+      record.verdict === CANCELLED ? drawEarlier(record, CANCELLED) : drawResult(panels, record, result.groups),
     ),
+    jobs.onDidFail(({ request }) => drawEarlier(request, 'did not run')),
     panels.onDidOpen(draw),
     // a grid that is restored with its window opens before the history is read
     jobs.onDidChange(() => panels.documents.forEach(draw)),

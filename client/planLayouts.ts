@@ -25,23 +25,38 @@ export async function planLayouts(server: Server, document: vscode.TextDocument)
     return;
   }
   const version = document.version;
-  const chosen = await vscode.window.showQuickPick(plan.layouts.map(choice), {
+  const chosen = await vscode.window.showQuickPick(choices(plan.layouts, plan.present), {
     placeHolder: vscode.l10n.t('{0} of {1} layouts fit; the quickest first, by estimate', plan.fitting, plan.tried),
     matchOnDescription: true,
+    matchOnDetail: true,
   });
-  if (chosen) {
+  if (chosen?.text) {
     await replaceText(document, version, chosen.text);
   }
 }
 
-function choice({ degrees, vpp, micro, recompute, seconds, totalBytes, text }: PlannedLayout): Choice {
+/** The layouts under headings, one a group of equally quick ones, and the present layout last. */
+function choices(layouts: readonly PlannedLayout[], present: PlannedLayout | null): Choice[] {
+  const rows = layouts.flatMap((layout, index) => {
+    const isFirst = layout.group !== layouts[index - 1]?.group;
+    const heading =
+      layout.group === 1 ? vscode.l10n.t('as quick as one another') : vscode.l10n.t('slower: group {0}', layout.group);
+    return [...(isFirst ? [separator(heading)] : []), choice(layout)];
+  });
+  return present ? [...rows, separator(vscode.l10n.t('the present layout')), choice(present)] : rows;
+}
+
+const separator = (label: string): Choice => ({ label, kind: vscode.QuickPickItemKind.Separator, text: '' });
+
+function choice({ degrees, vpp, micro, why, needs, seconds, totalBytes, text, isPresent }: PlannedLayout): Choice {
   const { tp, cp, pp, dp, ep } = degrees;
   const sizes = Object.entries({ tp, cp, pp, vpp, dp, ep }).filter(([name, size]) => size > 1 || name === 'tp');
   return {
     label: sizes.map(([name, size]) => `${name} ${size}`).join(' · '),
     description: vscode.l10n.t('{0} s a step, {1} GiB a GPU', seconds.toPrecision(3), gibibytes(totalBytes)),
-    detail: vscode.l10n.t('micro-batch {0}, recompute {1}', micro, recompute),
-    text,
+    detail: [vscode.l10n.t('micro-batch {0}', micro), ...needs, why].join(', '),
+    // the present layout is there to be compared with
+    text: isPresent ? '' : text,
   };
 }
 

@@ -331,13 +331,33 @@ const resize = z.object({
       plannedLayout.extend({
         idle_gpus: whole.describe('GPUs that are there and do no work.'),
         checkpoint: z.array(checkpoint).describe('What of a checkpoint of the old layout loads.'),
+        launch_patch: z
+          .string()
+          .nullable()
+          .describe('A unified diff of the launch files that the layout names; null where none can be read.'),
+        by_hand: z
+          .array(z.object({ key: z.string(), before: z.string().nullable(), after: z.string().nullable() }))
+          .describe('Changed keys that the patch does not write, with their values; null where a layout has none.'),
       }),
     )
     .describe('The quickest first.'),
   loss: z
-    .object({ nodes: whole, replicas: whole, of_replicas: whole, idle_gpus: whole })
+    .object({
+      nodes: whole,
+      replicas: whole,
+      of_replicas: whole,
+      idle_gpus: whole,
+      nonuniform_tp_idle_gpus: whole.nullable().describe('Null where nonuniform TP cannot take the nodes out.'),
+    })
     .nullable()
     .describe('What the loss of nodes does to the layout as it is: replicas that stop, and GPUs that they leave idle.'),
+  exclusion: z
+    .object({
+      slurm: z.string().describe('An option of `sbatch`.'),
+      kubernetes: z.string().describe('A field of the spec of a pod, as YAML.'),
+    })
+    .nullable()
+    .describe('Keeps the scheduler off the nodes; null where they are not named.'),
 });
 
 const verify = z.object({

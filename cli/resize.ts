@@ -1,15 +1,21 @@
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   CHECKPOINT_FORMATS,
   type CheckpointFormat,
   type CheckpointPart,
   type CheckpointVerdict,
+  check,
   countOf,
   grouped,
   jsonText,
+  type KeyDifference,
+  keyDifferences,
+  keyValues,
   type LayoutFacts,
   layoutName,
   type NodeLoss,
+  nodeExclusion,
+  nodeNames,
   OUTCOME_WORDS,
   type Resized,
   type Resizing,
@@ -18,9 +24,12 @@ import {
   secondsText,
   terminalLine,
 } from '../layout';
+import { type LaunchPatch, launchPatch, shortName, unifiedDiff } from '../layout/launch';
 import { memory } from '../picture/cost';
 import { checkpointJson, checkpointText } from './checkpoint';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
+import { launchPathsOf } from './launchDrift';
+import { readLaunch, shownPath } from './launchFiles';
 import { formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print } from './output';
 import type { Output } from './outputSchemas';
@@ -30,15 +39,28 @@ import { table } from './table';
 interface Options {
   readonly format: 'text' | 'json';
   readonly world?: number;
-  readonly withoutNodes?: readonly number[];
+  readonly withoutNodes?: LostNodes;
   readonly addNodes?: number;
   readonly checkpoint?: CheckpointFormat;
   readonly top: number;
   readonly show?: number;
+  readonly patch?: number;
   readonly risk?: boolean;
 }
 
-const nodeList = (text: string): readonly number[] => text.split(',').map(wholeNumber(0, 1_000_000));
+/** The nodes that are gone: numbers of the layout's nodes, or names that the scheduler knows. */
+type LostNodes = { readonly numbers: readonly number[] } | { readonly names: readonly string[] };
+
+function lostNodes(text: string): LostNodes {
+  if (/^[\d,]+$/.test(text)) {
+    return { numbers: [...new Set(text.split(',').map(wholeNumber(0, 1_000_000)))] };
+  }
+  const names = nodeNames(text);
+  if (names === null) {
+    throw new InvalidArgumentError('Write numbers, such as 3,17, or names, such as gpu[003,017-019].');
+  }
+  return { names };
+}
 
 /** Adds `resize`: the layouts of a job on the GPUs that are left or added, with what they keep of its checkpoint. */
 export function addResizeCommand(program: Command): void {
@@ -48,7 +70,11 @@ export function addResizeCommand(program: Command): void {
     .argument('<file>', 'a layout file with cluster.gpu; - is standard input')
     .addOption(formatOption('text', 'json'))
     .option('--world <n>', 'how many GPUs there are now', wholeNumber(1, 1_000_000))
-    .option('--without-nodes <n,...>', 'the nodes that are gone, counted from 0', nodeList)
+    .option(
+      '--without-nodes <nodes>',
+      'the nodes that are gone: counted from 0, or by name, as Slurm lists them',
+      lostNodes,
+    )
     .option('--add-nodes <n>', 'how many nodes are added', wholeNumber(1, 100_000))
     .addOption(
       new Option(
@@ -58,6 +84,11 @@ export function addResizeCommand(program: Command): void {
     )
     .option('--top <n>', 'how many layouts are listed', wholeNumber(1, 100), 5)
     .option('--show <n>', 'print the n-th layout as a file instead', wholeNumber(1, 100))
+    .option(
+      '--patch <n>',
+      'print what the n-th layout changes in the launch files instead, as a patch',
+      wholeNumber(1, 100),
+    )
     .option('--risk', 'also layouts that may need more memory than there is, by the upper end of their range')
     .addHelpText('after', HELP)
     .action((file: string, options: Options) => print(output(file, options)));
@@ -68,6 +99,7 @@ Exit status: 0 a layout is listed, 1 none fits or the file has errors, 2 a file 
 
 Examples:
   parallelism-layout resize train.layout.yaml --without-nodes 3,17
+  parallelism-layout resize train.layout.yaml --without-nodes 'gpu[003,017]' --patch 1 | patch -p1
   parallelism-layout resize train.layout.yaml --world 256 --show 1 > smaller.layout.yaml`;
 
 function* output(file: string, options: Options): Iterable<string> {
@@ -78,12 +110,13 @@ function* output(file: string, options: Options): Iterable<string> {
       complain(`${file}: ${available}`);
       exitWith(EXIT.unusable);
     } else if (sound && available !== null) {
-      const wanted = Math.max(options.top, options.show ?? 0);
-      const { checkpoint: format = null, risk = false, withoutNodes = [] } = options;
-      const wish = { available, gone: [...new Set(withoutNodes)], wanted, format, risk };
-      yield* told(file, resizeLayout(sound.facts, sound.resolved, wish), options);
-      if (options.format === 'text' && options.show === undefined) {
-        yield* smallerText(sound, wish.gone);
+      const wanted = Math.max(options.top, options.show ?? 0, options.patch ?? 0);
+      const { checkpoint: format = null, risk = false, withoutNodes: lost } = options;
+      const gone = lost && 'numbers' in lost ? lost.numbers : [];
+      const resizing = resizeLayout(sound.facts, sound.resolved, { available, gone, wanted, format, risk });
+      yield* told({ file, sound, names: lost && 'names' in lost ? lost.names : [] }, resizing, options);
+      if (options.format === 'text' && options.show === undefined && options.patch === undefined) {
+        yield* smallerText(sound, gone);
       }
     }
   }
@@ -103,15 +136,25 @@ function availableGpus(facts: LayoutFacts, { world, withoutNodes, addNodes }: Op
   if (nodes === undefined || perNode === undefined) {
     return 'the layout needs cluster.nodes and cluster.gpus_per_node for nodes to be counted; or use --world';
   }
-  const gone = new Set(withoutNodes ?? []);
-  const beyond = [...gone].find((node) => node >= nodes);
+  const lost = withoutNodes && ('names' in withoutNodes ? withoutNodes.names : withoutNodes.numbers);
+  const beyond = lost?.find((node) => typeof node === 'number' && node >= nodes);
   if (beyond !== undefined) {
     return `there is no node ${beyond}: the layout has nodes 0 to ${nodes - 1}`;
   }
-  return gone.size === nodes ? 'no node is left' : (nodes - gone.size + (addNodes ?? 0)) * perNode;
+  const left = nodes - (lost?.length ?? 0);
+  return left <= 0 ? 'no node is left' : (left + (addNodes ?? 0)) * perNode;
 }
 
-function* told(file: string, resizing: Resizing, { format, show }: Options): Iterable<string> {
+/** The layout that is resized. */
+interface Asked {
+  readonly file: string;
+  readonly sound: SoundLayout;
+  /** The nodes that are gone, where they were named. */
+  readonly names: readonly string[];
+}
+
+function* told(asked: Asked, resizing: Resizing, { format, show, patch }: Options): Iterable<string> {
+  const { file } = asked;
   if (!resizing.ok || resizing.layouts.length === 0) {
     const why = resizing.ok
       ? `no layout of this model and batch fits ${grouped(resizing.available)} GPUs`
@@ -122,17 +165,18 @@ function* told(file: string, resizing: Resizing, { format, show }: Options): Ite
   if (!resizing.ok) {
     return;
   }
-  if (show !== undefined) {
-    const chosen = resizing.layouts[show - 1];
+  const nth = show ?? patch;
+  if (nth !== undefined) {
+    const chosen = resizing.layouts[nth - 1];
     if (chosen) {
-      yield chosen.planned.text;
+      yield* show === undefined ? patchText(asked, launchChange(asked, chosen)) : [chosen.planned.text];
     } else {
       fail(`${file}: only ${resizing.layouts.length} layouts are listed`);
     }
   } else if (format === 'json') {
-    yield `${jsonText(jsonOf(file, resizing), 2)}\n`;
+    yield `${jsonText(jsonOf(asked, resizing), 2)}\n`;
   } else {
-    yield* textOf(file, resizing);
+    yield* textOf(asked, resizing);
   }
 }
 
@@ -140,16 +184,19 @@ type Known = Extract<Resizing, { ok: true }>;
 
 const HEAD = ['', 'step', '90 % within', 'memory', 'GPUs', 'idle', 'layout', 'model', 'optimizer', 'RNG'];
 
-function* textOf(file: string, resizing: Known): Iterable<string> {
+function* textOf(asked: Asked, resizing: Known): Iterable<string> {
   const { before, available, layouts, globalBatch, loss } = resizing;
+  const { file, names } = asked;
   yield `${terminalLine(file)}: ${grouped(before)} → ${countOf(available, 'GPU')}\n`;
   yield* table([HEAD, ...layouts.map(cells)]);
   yield globalBatch === null
     ? ''
     : `  Every layout keeps global_batch_size ${grouped(globalBatch)}. --show 1 prints the first as a file.\n`;
   yield loss === null ? '' : `  ${lossText(loss)}\n`;
+  yield* names.length > 0 ? exclusionText(names) : [];
   const [first] = layouts;
   if (first) {
+    yield* launchText(launchChange(asked, first));
     yield '\nWhat the first keeps:\n';
     yield* checkpointText(first.checkpoint);
   }
@@ -172,8 +219,12 @@ const outcomeOf = ([verdict]: readonly CheckpointVerdict[], part: CheckpointPart
   OUTCOME_WORDS[verdict?.parts.find((one) => one.part === part)?.outcome ?? 'unknown'];
 
 /** What happens without another layout. */
-function lossText({ nodes, replicas, allReplicas, idle }: NodeLoss): string {
-  const spare = `${countOf(nodes, 'spare node')} would keep the layout as it is`;
+function lossText({ nodes, replicas, allReplicas, idle, nonuniformIdle }: NodeLoss): string {
+  const nonuniform =
+    nonuniformIdle === null
+      ? 'nonuniform TP cannot take these nodes out'
+      : `nonuniform TP would go on and leave ${countOf(nonuniformIdle, 'GPU')} idle`;
+  const spare = `${nonuniform}; ${countOf(nodes, 'spare node')} would keep the layout as it is`;
   return replicas === allReplicas
     ? `Every replica had ranks there, so none can go on; ${spare}.`
     : `Without another layout, ${grouped(replicas)} of ${countOf(allReplicas, 'replica')} would stop and leave ${countOf(idle, 'GPU')} idle; ${spare}.`;
@@ -190,17 +241,91 @@ function* smallerText({ facts, resolved }: SoundLayout, gone: readonly number[])
   }
 }
 
-function jsonOf(file: string, { before, available, globalBatch, layouts, loss }: Known): Output<'resize'> {
+/** How the scheduler is kept off the nodes. */
+function* exclusionText(names: readonly string[]): Iterable<string> {
+  const { slurm, kubernetes } = nodeExclusion(names);
+  yield `\nKeep the scheduler off ${countOf(names.length, 'node')}:\n`;
+  yield `  Slurm       sbatch ${slurm}\n  Kubernetes  ${kubernetes}\n`;
+}
+
+/** How another layout gets into the launch files. */
+interface LaunchChange {
+  /** Null where the layout names no launch file that can be read. */
+  readonly patches: readonly LaunchPatch[] | null;
+  /** Changed keys that no patch writes. */
+  readonly byHand: readonly KeyDifference[];
+}
+
+function launchChange({ file, sound }: Asked, { planned }: Resized): LaunchChange {
+  const near = file === '-' ? [] : launchPathsOf(file, sound).filter(({ isNear }) => isNear);
+  const patches = near.flatMap(({ file: launch }) => {
+    const read = readLaunch(launch);
+    return 'reading' in read && read.reading.family !== null ? [launchPatch(file, planned.text, read.reading)] : [];
+  });
+  const written = new Set(patches.flatMap((patch) => patch.written.map(({ key }): string => key)));
   return {
-    file,
+    patches: patches.length > 0 ? patches : null,
+    byHand: keyDifferences(keyValues(sound), keyValues(check(planned.text))).filter(
+      ({ path }) => !written.has(path.join('.')),
+    ),
+  };
+}
+
+/** What differs in the launch files: what a patch writes, and what is left to a person. */
+function* launchText({ patches, byHand }: LaunchChange): Iterable<string> {
+  for (const { files, written } of patches ?? []) {
+    const paths = [...files.keys()].map((path) => terminalLine(shownPath(path)));
+    yield written.length === 0 ? '' : `\nThe first layout in ${paths.join(', ')} (--patch 1 prints it):\n`;
+    yield* written.map(
+      ({ key, launch, layout }) =>
+        `  ${shortName(key)} ${terminalLine(String(launch.value))} → ${terminalLine(String(layout.value))}\n`,
+    );
+  }
+  yield patches && byHand.length > 0 ? '\nTo change by hand in the launch files:\n' : '';
+  yield* patches ? byHand.map((change) => `  ${handLine(change)}\n`) : [];
+}
+
+const handLine = ({ path, before, after }: KeyDifference): string =>
+  terminalLine(`${path.join('.')} ${before ?? 'unset'} → ${after ?? 'unset'}`);
+
+/** The patch of the launch files; what is left to a person goes to standard error. */
+function* patchText({ file }: Asked, { patches, byHand }: LaunchChange): Iterable<string> {
+  if (!patches) {
+    fail(`${file}: the layout names no launch file that can be read (launch.files)`);
+    return;
+  }
+  yield* patches.flatMap(diffsOf);
+  for (const change of byHand) {
+    complain(`${file}: to change by hand: ${handLine(change)}`);
+  }
+}
+
+const diffsOf = ({ files }: LaunchPatch): string[] =>
+  [...files].map(([path, { before, after }]) => unifiedDiff(shownPath(path), before, after));
+
+function jsonOf(asked: Asked, { before, available, globalBatch, layouts, loss }: Known): Output<'resize'> {
+  return {
+    file: asked.file,
     gpus_before: before,
     gpus_available: available,
     global_batch_size: globalBatch,
-    layouts: layouts.map(({ planned, idle, checkpoint }) => ({
-      ...plannedJson(planned),
-      idle_gpus: idle,
-      checkpoint: checkpoint.map((verdict) => checkpointJson(verdict, null)),
-    })),
-    loss: loss && { nodes: loss.nodes, replicas: loss.replicas, of_replicas: loss.allReplicas, idle_gpus: loss.idle },
+    layouts: layouts.map((one) => {
+      const { patches, byHand } = launchChange(asked, one);
+      return {
+        ...plannedJson(one.planned),
+        idle_gpus: one.idle,
+        checkpoint: one.checkpoint.map((verdict) => checkpointJson(verdict, null)),
+        launch_patch: patches?.flatMap(diffsOf).join('') ?? null,
+        by_hand: byHand.map(({ path, before: was, after }) => ({ key: path.join('.'), before: was, after })),
+      };
+    }),
+    loss: loss && {
+      nodes: loss.nodes,
+      replicas: loss.replicas,
+      of_replicas: loss.allReplicas,
+      idle_gpus: loss.idle,
+      nonuniform_tp_idle_gpus: loss.nonuniformIdle,
+    },
+    exclusion: asked.names.length > 0 ? nodeExclusion(asked.names) : null,
   };
 }

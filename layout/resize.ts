@@ -2,6 +2,7 @@ import { check } from './check';
 import { type CheckpointFormat, type CheckpointVerdict, checkpointVerdicts } from './checkpoint';
 import { type PlannedLayout, planLayouts } from './cost';
 import type { LayoutFacts } from './topology/facts';
+import { failurePlan } from './topology/failedRanks';
 import { denseGrid } from './topology/processGroups';
 import type { ResolvedLayout } from './topology/resolved';
 
@@ -37,6 +38,8 @@ export interface NodeLoss {
   readonly allReplicas: number;
   /** GPUs of those replicas on the nodes that are left. */
   readonly idle: number;
+  /** GPUs on the nodes that are left that nonuniform TP would leave idle; null where it cannot take these nodes out. */
+  readonly nonuniformIdle: number | null;
 }
 
 /** What is asked. */
@@ -97,7 +100,8 @@ function worldsWithin(available: number, perNode: number): readonly number[] {
   return [...new Set([...counts, 2 ** Math.floor(Math.log2(nodes))])].map((count) => count * perNode);
 }
 
-function lossOfNodes({ modules, gpusPerNode, worldSize }: ResolvedLayout, gone: readonly number[]): NodeLoss | null {
+function lossOfNodes(layout: ResolvedLayout, gone: readonly number[]): NodeLoss | null {
+  const { modules, gpusPerNode, worldSize } = layout;
   const [only, ...others] = modules;
   if (!only || others.length > 0 || gone.length === 0) {
     return null;
@@ -108,5 +112,12 @@ function lossOfNodes({ modules, gpusPerNode, worldSize }: ResolvedLayout, gone: 
   const dp = grid.axes.find(({ name }) => name === 'dp');
   const replicas = new Set(lost.map((rank) => (dp ? grid.indexAlong(dp, rank) : 0))).size;
   const allReplicas = grid.sizeOf('dp');
-  return { nodes: gone.length, replicas, allReplicas, idle: (replicas * worldSize) / allReplicas - lost.length };
+  const plan = failurePlan(layout, lost);
+  return {
+    nodes: gone.length,
+    replicas,
+    allReplicas,
+    idle: (replicas * worldSize) / allReplicas - lost.length,
+    nonuniformIdle: plan && plan.idleRanks - lost.length,
+  };
 }

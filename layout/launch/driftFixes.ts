@@ -49,11 +49,16 @@ export function launchFix({ file, text, reading, difference }: DriftCase): Drift
   }
   const { file: changed, line } = launch.source;
   const before = reading.files.get(changed) ?? '';
-  const end = launch.offset + oldText.length;
-  if (before.slice(launch.offset, end) !== oldText || /^[\w.-]/.test(before.slice(end, end + 1))) {
+  // a directive is known by its line, which names the option first
+  const option = /^#SBATCH[ \t]+-[\w-]{1,64}(?:=|[ \t]+)?/.exec(
+    before.slice(launch.offset, launch.offset + MAX_OPTION),
+  );
+  const start = launch.offset + (option?.[0].length ?? 0);
+  const end = start + oldText.length;
+  if (before.slice(start, end) !== oldText || /^[\w.-]/.test(before.slice(end, end + 1))) {
     return null;
   }
-  const edit = { span: { start: launch.offset, end }, newText };
+  const edit = { span: { start, end }, newText };
   const files = new Map(reading.files).set(changed, applyEdits(before, [edit]));
   const after = readLaunchFile(reading.file, files.get(reading.file) ?? '', (path) => files.get(path) ?? null);
   if (!ends(difference, driftBetween(file, text, reading), file, text, after)) {
@@ -61,6 +66,9 @@ export function launchFix({ file, text, reading, difference }: DriftCase): Drift
   }
   return { file: changed, title: `Change ${shortName(key)} to ${newText} in ${lastPart(changed)}, line ${line}`, edit };
 }
+
+/** The longest directive of a scheduler up to its value, in UTF-16 units. */
+const MAX_OPTION = 128;
 
 /** Whether a change ends a difference and brings none that was not there. */
 function ends(

@@ -187,14 +187,16 @@ class Job:
             chunk.zero_grad_buffer()
         self.optimizer.zero_grad()
         many = len(self.chunks) > 1
+        # the schedule cuts sequences over cp, the model does not
+        length = SEQUENCE * ps.get_context_parallel_world_size()
         losses = get_forward_backward_func()(
             forward_step_func=forward,
             data_iterator=[iter(batches) for _ in self.chunks] if many else iter(batches),
             model=self.chunks if many else self.chunks[0],
             num_microbatches=count,
-            seq_length=SEQUENCE,
+            seq_length=length,
             micro_batch_size=MICRO_BATCH,
-            decoder_seq_length=SEQUENCE,
+            decoder_seq_length=length,
             forward_only=False,
         )
         self.optimizer.step()

@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { launchPatch, unifiedDiff } from './launchPatch';
+import { readLaunchFile } from './launchReading';
+
+const SCRIPT = `#!/bin/bash
+#SBATCH --nodes=4
+#SBATCH --gpus-per-node=8
+
+NAME=run
+# the layout
+TP=8
+PP=2
+
+srun python pretrain_gpt.py \\
+  --tensor-model-parallel-size $TP --pipeline-model-parallel-size $PP \\
+  --num-layers 32 --sequence-parallel
+`;
+
+const layout = (rest: string) => `layout: 1\ncluster: {nodes: 3, gpus_per_node: 8}\n${rest}`;
+
+function patched(text: string) {
+  const reading = readLaunchFile('/w/train.sbatch', SCRIPT, () => null);
+  const { files, written } = launchPatch('/w/job.layout.yaml', text, reading);
+  const { before = '', after = '' } = files.get('/w/train.sbatch') ?? {};
+  return { before, after, written: written.map(({ key }) => key) };
+}
+
+test('every value that the files write as it stands is changed, the others are left', () => {
+  const { after, written } = patched(
+    layout('parallelism: {tp: 4, pp: 1}\nsequence: {sequence_parallel: false}\nmodel: {num_layers: 32}\n'),
+  );
+  // a bare flag has no value to change
+  expect(written).toEqual(['parallelism.tp', 'parallelism.pp', 'cluster.nodes']);
+  expect(after).toBe(SCRIPT.replace('nodes=4', 'nodes=3').replace('TP=8', 'TP=4').replace('PP=2', 'PP=1'));
+});
+
+test('the patch is one that patch takes', () => {
+  const { before, after } = patched(layout('parallelism: {tp: 4, pp: 1}\nmodel: {num_layers: 32}\n'));
+  const folder = mkdtempSync(join(tmpdir(), 'patch-'));
+  try {
+    writeFileSync(join(folder, 'train.sbatch'), before);
+    execFileSync('git', ['apply', '-p1', '-'], { cwd: folder, input: unifiedDiff('train.sbatch', before, after) });
+    expect(readFileSync(join(folder, 'train.sbatch'), 'utf8')).toBe(after);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('changes that lie near one another are one hunk, and a last line may be open', () => {
+  const before = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'].join('\n');
+  expect(unifiedDiff('x', before, before.replace('b', 'B').replace('l', 'L'))).toBe(
+    [
+      '--- a/x',
+      '+++ b/x',
+      '@@ -1,5 +1,5 @@',
+      ' a',
+      '-b',
+      '+B',
+      ' c',
+      ' d',
+      ' e',
+      '@@ -9,4 +9,4 @@',
+      ' i',
+      ' j',
+      ' k',
+      '-l',
+      '\\ No newline at end of file',
+      '+L',
+      '\\ No newline at end of file',
+      '',
+    ].join('\n'),
+  );
+});

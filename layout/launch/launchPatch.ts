@@ -1,0 +1,90 @@
+import { applyEdits } from '../format/edit';
+import { type Difference, driftBetween } from './drift';
+import { launchFix } from './driftFixes';
+import { type LaunchReading, readLaunchFile } from './launchReading';
+
+/** What turns a launch file into that of another layout. */
+export interface LaunchPatch {
+  /** The files that change, by path, with their text before and after. */
+  readonly files: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
+  /** The differences that are written; what the files do not write as it stands is left. */
+  readonly written: readonly Difference[];
+}
+
+/**
+ * Writes the values of a layout into a launch file, one after another, as the fixes of a drift do.
+ * @param file the layout's path
+ * @param text the layout
+ */
+export function launchPatch(file: string, text: string, reading: LaunchReading): LaunchPatch {
+  const files = new Map(reading.files);
+  const written: Difference[] = [];
+  let now = reading;
+  for (let next = firstFix(file, text, now); next !== null; next = firstFix(file, text, now)) {
+    const { fix, difference } = next;
+    files.set(fix.file, applyEdits(files.get(fix.file) ?? '', [fix.edit]));
+    written.push(difference);
+    now = readLaunchFile(reading.file, files.get(reading.file) ?? '', (path) => files.get(path) ?? null);
+  }
+  const changed = [...files].filter(([path, after]) => after !== reading.files.get(path));
+  return {
+    files: new Map(changed.map(([path, after]) => [path, { before: reading.files.get(path) ?? '', after }])),
+    written,
+  };
+}
+
+/** Each fix ends a difference and brings none, so that this comes to an end. */
+function firstFix(file: string, text: string, reading: LaunchReading) {
+  for (const difference of driftBetween(file, text, reading).differences) {
+    const fix = launchFix({ file, text, reading, difference });
+    if (fix) {
+      return { fix, difference };
+    }
+  }
+  return null;
+}
+
+/** Lines around a change. */
+const CONTEXT = 3;
+
+/** The difference of two texts with equally many lines, as `git apply` and `patch -p1` take it. @param path under the folder of the patch */
+export function unifiedDiff(path: string, before: string, after: string): string {
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  const changed = old.flatMap((line, i) => (line === now[i] ? [] : [i]));
+  const hunks: [first: number, end: number][] = [];
+  for (const at of changed) {
+    const last = hunks.at(-1);
+    const end = Math.min(old.length, at + CONTEXT + 1);
+    if (last && at - CONTEXT <= last[1]) {
+      last[1] = end;
+    } else {
+      hunks.push([Math.max(0, at - CONTEXT), end]);
+    }
+  }
+  return [
+    `--- a/${path}`,
+    `+++ b/${path}`,
+    ...hunks.flatMap(([first, end]) => hunkLines(old, now, first, end)),
+    '',
+  ].join('\n');
+}
+
+function hunkLines(old: readonly string[], now: readonly string[], first: number, end: number): string[] {
+  // what follows the last line break is no line
+  const stop = end === old.length && old.at(-1) === '' ? end - 1 : end;
+  const lines: string[] = [];
+  let removed: string[] = [];
+  let added: string[] = [];
+  for (let i = first; i < stop; i++) {
+    const [was = '', is = ''] = [old[i], now[i]];
+    if (was === is) {
+      lines.push(...removed, ...added, ` ${was}`);
+      [removed, added] = [[], []];
+    } else {
+      const isOpen = i === old.length - 1 ? ['\\ No newline at end of file'] : [];
+      removed.push(`-${was}`, ...isOpen);
+      added.push(`+${is}`, ...isOpen);
+    }
+  }
+  return [`@@ -${first + 1},${stop - first} +${first + 1},${stop - first} @@`, ...lines, ...removed, ...added];
+}

@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { nodeExclusion, nodeNames } from './nodeExclusion';
+
+describe('names of nodes', () => {
+  test.each([
+    ['gpu3', ['gpu3']],
+    ['gpu[003,017-019],login1.example.org', ['gpu003', 'gpu017', 'gpu018', 'gpu019', 'login1.example.org']],
+    ['rack1-[08-11]-ib', ['rack1-08-ib', 'rack1-09-ib', 'rack1-10-ib', 'rack1-11-ib']],
+    ['a, b,a', ['a', 'b']],
+  ])('%s', (list, names) => expect(nodeNames(list)).toEqual(names));
+
+  test.each(['', 'gpu[3', 'gpu[5-3]', 'a b', 'x;reboot', '$(id)', 'gpu[0-999999999]', 'a,,b', '-x'])(
+    '%j is no list of nodes',
+    (list) => expect(nodeNames(list)).toBeNull(),
+  );
+});
+
+test('each scheduler is told in its own words', () => {
+  const { slurm, kubernetes } = nodeExclusion(['gpu003', 'gpu017']);
+  expect(slurm).toBe('--exclude=gpu003,gpu017');
+  expect(parse(kubernetes)).toEqual({
+    affinity: {
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: ['gpu003', 'gpu017'] }] },
+          ],
+        },
+      },
+    },
+  });
+});

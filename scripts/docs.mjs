@@ -34,27 +34,58 @@ function withPart(path, name, part) {
   return text.replace(marks, (_, start, end) => `${start}\n${part}\n\n${end}`);
 }
 
-/** The picture that the walkthrough shows: an example as the rank grid and the command line draw it. */
-async function walkthroughPicture() {
+/** A picture of a layout, as the rank grid and the command line draw it. */
+async function picture(text, view, title) {
   const [{ understand }, { drawingOf, USUAL_CHOICE }, { stageLayers }, { svgOf }] = await Promise.all(
     ['layout/index.ts', 'picture/drawing.ts', 'picture/stageLayers.ts', 'picture/svg.ts'].map(importSource),
   );
-  const { facts, resolved: layout } = understand(readFileSync('examples/moe-64gpu.layout.yaml', 'utf8'));
-  const drawing = drawingOf(layout, 'physical', USUAL_CHOICE, { stages: stageLayers(facts), flows: [] });
-  return svgOf({ ...drawing, layout, name: layout.name, failed: [] });
+  const { facts, resolved: layout } = understand(text);
+  const drawing = drawingOf(layout, view, USUAL_CHOICE, { stages: stageLayers(facts), flows: [] });
+  return svgOf({ ...drawing, layout, name: title ?? layout.name, failed: [] });
+}
+
+/** A picture of the phases of a reinforcement-learning job. */
+async function phasesPicture(text, name) {
+  const [{ understand }, { subject }, { outlineOf, worldDiagram, worldSentence }, { DIAGRAM_WIDTH, diagramSvg }] =
+    await Promise.all(
+      ['layout/index.ts', 'picture/headline.ts', 'picture/worldDiagram.ts', 'picture/svg.ts'].map(importSource),
+    );
+  const { facts, resolved: layout } = understand(text);
+  const outline = outlineOf(facts);
+  const headline = { title: worldSentence(outline), sub: subject(layout) };
+  return diagramSvg({ name, headline, diagram: worldDiagram(outline, DIAGRAM_WIDTH) });
+}
+
+/** The pages of frameworks, and the pictures of what their own launch files are imported as. */
+async function frameworkFiles() {
+  const folder = 'docs/frameworks';
+  const examples = new Map();
+  const pictures = new Map();
+  for (const file of readdirSync(join(folder, 'examples'))) {
+    const name = file.replace('.layout.yaml', '');
+    const text = readFileSync(join(folder, 'examples', file), 'utf8');
+    const shown = new Map([[`pictures/${name}-groups.svg`, 'Its process groups']]);
+    pictures.set(join(folder, `pictures/${name}-groups.svg`), await picture(text, 'groups', name));
+    if (/^phases:/m.test(text)) {
+      shown.set(`pictures/${name}-phases.svg`, 'Its phases');
+      pictures.set(join(folder, `pictures/${name}-phases.svg`), await phasesPicture(text, name));
+    }
+    examples.set(name, { text, pictures: shown });
+  }
+  return [...[...frameworkPages(examples)].map(([name, text]) => [join(folder, name), text]), ...pictures];
 }
 
 const files = new Map([
   ...[...pages].map(([name, text]) => [join(folder, name), text]),
-  ...[...frameworkPages()].map(([name, text]) => [join('docs/frameworks', name), text]),
+  ...(await frameworkFiles()),
   ['docs/format.md', formatMarkdown()],
   ['docs/groups.md', groupsMarkdown()],
   ['docs/vscode.md', withPart('docs/vscode.md', 'settings', settingsTable())],
-  ['media/walkthrough/grid.svg', await walkthroughPicture()],
+  ['media/walkthrough/grid.svg', await picture(readFileSync('examples/moe-64gpu.layout.yaml', 'utf8'), 'physical')],
   ['schemas/layout.schema.json', `${JSON.stringify(layoutSchema(), null, 2)}\n`],
 ]);
 mkdirSync(folder, { recursive: true });
-mkdirSync('docs/frameworks', { recursive: true });
+mkdirSync('docs/frameworks/pictures', { recursive: true });
 const orphans = readdirSync(folder)
   .filter((name) => !pages.has(name))
   .map((name) => join(folder, name));

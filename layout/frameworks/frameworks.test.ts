@@ -1,8 +1,13 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { check, processGroups, RULES } from '..';
 import { FRAMEWORKS, frameworkOf, sizedDegrees } from '.';
 import { holds, RULES_OF_ANY_JOB } from './holding';
 import { frameworkPageName } from './page';
+
+/** What launch files of the frameworks' own repositories are imported as (`tools/frameworks/examples.mjs`). */
+const OWN = join(import.meta.dirname, '../../docs/frameworks/examples');
 
 const CODES = new Set(RULES.map(({ code }) => code));
 
@@ -14,6 +19,13 @@ describe.each(FRAMEWORKS.map((one) => [frameworkPageName(one), one] as const))('
     expect(diagnostics.filter(({ severity }) => severity !== 'information')).toEqual([]);
     expect(facts?.framework).toBe(framework);
     expect((resolved ? processGroups(resolved) : []).some(({ size }) => size > 1)).toBe(true);
+  });
+
+  const own = join(OWN, `${frameworkPageName(framework)}.layout.yaml`);
+  test.skipIf(!existsSync(own))('a launch file of its own repository is a layout without errors and warnings', () => {
+    const { diagnostics, facts } = check(readFileSync(own, 'utf8'));
+    expect(diagnostics.filter(({ severity }) => severity !== 'information')).toEqual([]);
+    expect(facts?.framework).toBe(framework);
   });
 
   test('the rules that it names exist, and hold for it', () => {

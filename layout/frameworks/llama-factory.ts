@@ -18,7 +18,8 @@ export const llamaFactory: Framework = {
   title: 'LLaMA-Factory',
   revision: 'ff6d4d12e',
   source: 'hiyouga/LLaMA-Factory',
-  rules: { own: [], megatron: 'core' },
+  // mcore_adapter recomputes all layers where no method is given
+  rules: { own: [], megatron: 'core', except: ['recompute-options'] },
   reads:
     "Configurations in YAML with degrees of Megatron Core, alone or behind `llamafactory-cli train`: Megatron Core's fields under their names, `NNODES` and `NPROC_PER_NODE` of the environment.",
   notes: [

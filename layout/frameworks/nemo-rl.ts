@@ -28,7 +28,8 @@ export const nemoRl: Framework = {
   ...MEGATRON_RANKS,
   core: { version: 'main', source: 'the submodule of its Megatron Bridge at 14346b65a2' },
   dividesWords: (_, sizes, world) => worldWords(sizes, world),
-  rules: { own: OWN, megatron: 'core', except: ['global-batch'] },
+  // max_new_tokens is up to max_total_sequence_length, which holds the prompt too
+  rules: { own: OWN, megatron: 'core', except: ['global-batch', 'rollout-length'] },
   reads: READS,
   notes: [
     'With `tp` of 4 or more, `train_micro_batch_size` and `logprob_batch_size` that differ are refused for their accuracy; layouts have no key for the second.',
@@ -58,7 +59,7 @@ export const nemoRlDtensor: Framework = {
       ],
     },
   ],
-  rules: { own: [...OWN, 'framework-world'], megatron: 'none' },
+  rules: { own: [...OWN, 'framework-world'], megatron: 'none', except: ['rollout-length'] },
   reads: READS,
   notes: [],
   example:

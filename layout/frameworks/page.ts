@@ -9,11 +9,25 @@ export function frameworkPageName({ name, engine }: Framework): string {
   return engine ? `${name}-${engine}` : name;
 }
 
-/** The pages of all frameworks, by their file names in `docs/frameworks/`. */
-export function frameworkPages(): ReadonlyMap<string, string> {
+/** What a launch file of a framework's own repository is imported as, with its pictures. */
+export interface OwnExample {
+  /** The layout, with the place of the file in a comment before it. */
+  readonly text: string;
+  /** What each picture shows, by its path from the page. */
+  readonly pictures: ReadonlyMap<string, string>;
+}
+
+/**
+ * The pages of all frameworks, by their file names in `docs/frameworks/`.
+ * @param examples by the names of pages; none for those whose repositories have no complete launch file
+ */
+export function frameworkPages(examples: ReadonlyMap<string, OwnExample> = new Map()): ReadonlyMap<string, string> {
   return new Map([
     ['README.md', indexMarkdown()],
-    ...FRAMEWORKS.map((one) => [`${frameworkPageName(one)}.md`, frameworkMarkdown(one)] as const),
+    ...FRAMEWORKS.map((one) => {
+      const name = frameworkPageName(one);
+      return [`${name}.md`, frameworkMarkdown(one, examples.get(name))] as const;
+    }),
   ]);
 }
 
@@ -50,7 +64,7 @@ function launchText({ name, engine }: Framework): string {
   return `{family: ${name}${engine ? `, engine: ${engine}` : ''}}`;
 }
 
-function frameworkMarkdown(framework: Framework): string {
+function frameworkMarkdown(framework: Framework, own: OwnExample | undefined): string {
   const { revision, source, reads, world, notes, example } = framework;
   return [
     `# ${heading(framework)}`,
@@ -66,6 +80,7 @@ function frameworkMarkdown(framework: Framework): string {
     ...(notes.length > 0 ? ['## What nothing refuses', notes.map((note) => `- ${note}`).join('\n')] : []),
     '## An example',
     exampleMarkdown(example),
+    ...(own ? ['## From its own repository', ownMarkdown(own)] : []),
   ]
     .join('\n\n')
     .concat('\n');
@@ -122,6 +137,12 @@ function rulesMarkdownOf({ rules }: Framework): string {
   ]
     .filter((part) => part !== '')
     .join('\n\n');
+}
+
+/** A picture of it stands behind each example, so that what spans what is seen. */
+function ownMarkdown({ text, pictures }: OwnExample): string {
+  const images = [...pictures].map(([path, what]) => `![${what}](${path})`);
+  return [`\`parallelism-layout import\` makes of it:`, exampleMarkdown(text), ...images].join('\n\n');
 }
 
 /** The most groups of a family that an example shows. */

@@ -54,12 +54,11 @@ type Beginning = 'template' | 'flags' | 'launch';
  * @param from with what it begins; left out, a person is asked
  */
 export async function newLayout(extension: vscode.Uri, into: unknown, from: unknown): Promise<void> {
-  const copied = await vscode.env.clipboard.readText();
-  const flags = await layoutOfFlags(copied);
-  const chosen = from === 'flags' || from === 'launch' ? from : await choose(from === 'template', flags && copied);
+  const chosen = from === 'flags' || from === 'launch' ? from : await choose(from === 'template', await copiedFlags());
   if (chosen === 'launch') {
     await vscode.commands.executeCommand('parallelismLayout.importLaunchFile', undefined, undefined, undefined, into);
   } else if (chosen === 'flags') {
+    const flags = await layoutOfFlags(await vscode.env.clipboard.readText());
     if (flags === undefined) {
       void showError(vscode.l10n.t('The clipboard holds no flags of Megatron-LM. Copy the launch command first.'));
     } else {
@@ -68,6 +67,16 @@ export async function newLayout(extension: vscode.Uri, into: unknown, from: unkn
   } else if (chosen) {
     await open(nameOf(chosen.file), await example(extension, chosen.file), into);
   }
+}
+
+/** How long the list waits for the clipboard: a browser may ask a person first. Milliseconds. */
+const CLIPBOARD_LIMIT = 300;
+
+/** The text of the clipboard, if it holds flags. */
+async function copiedFlags(): Promise<string | undefined> {
+  const late = new Promise<string>((resolve) => setTimeout(() => resolve(''), CLIPBOARD_LIMIT));
+  const copied = await Promise.race([vscode.env.clipboard.readText(), late]);
+  return copied.includes('--') && (await layoutOfFlags(copied)) !== undefined ? copied : undefined;
 }
 
 /** Asks for a beginning. @param copied the flags on the clipboard, where it holds some */

@@ -1,25 +1,48 @@
 // What is bundled, for the build and for the test that holds the arrows between rooms.
 
+import { relative, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '..');
+
 const common = { bundle: true, minify: true, legalComments: 'none', mainFields: ['module', 'main'] };
 
-/**
- * The engine and the YAML parser are files of their own, which the programs on Node share: inlined, they were half of each.
- * @type {import('esbuild').Plugin}
- */
-const shared = {
-  name: 'shared',
-  setup(build) {
-    build.onResolve({ filter: /^(\.\.\/)+layout(\/cost)?$/ }, () => ({ path: './layout.js', external: true }));
-    build.onResolve({ filter: /^(\.\.\/)+layout\/launch$/ }, () => ({ path: './launch.js', external: true }));
-    build.onResolve({ filter: /^yaml$/ }, () => ({ path: './yaml.js', external: true }));
-    build.onResolve({ filter: /^vscode-languageclient(\/node)?$/ }, () => ({
-      path: './languageclient.js',
-      external: true,
-    }));
-  },
-};
+/** What the programs on Node share: inlined, the engine and the YAML parser were half of each. By folder, the bundle of its index. */
+const ENGINE = { layout: './layout.js', 'layout/cost': './layout.js' };
+const LAUNCH = { 'layout/launch': './launch.js' };
 
-const node = { ...common, platform: 'node', target: 'node20', format: 'cjs', plugins: [shared] };
+const PACKAGES = [
+  [/^yaml$/, './yaml.js'],
+  [/^vscode-languageserver-protocol(\/node)?$/, './protocol.js'],
+  [/^vscode-languageclient(\/node)?$/, './languageclient.js'],
+];
+
+/**
+ * Leaves to other bundles what they hold, however a file writes the way to it.
+ * @param {Readonly<Record<string, string>>} folders
+ * @returns {import('esbuild').Plugin}
+ */
+function sharing(folders) {
+  return {
+    name: 'shared',
+    setup(build) {
+      build.onResolve({ filter: /^\.\.?(\/|$)/ }, ({ path, resolveDir }) => {
+        const bundle = folders[relative(ROOT, resolve(resolveDir, path)).replaceAll('\\', '/')];
+        return bundle === undefined ? undefined : { path: bundle, external: true };
+      });
+      for (const [name, bundle] of PACKAGES) {
+        build.onResolve({ filter: name }, () => ({ path: bundle, external: true }));
+      }
+    },
+  };
+}
+
+const node = {
+  ...common,
+  platform: 'node',
+  target: 'node20',
+  format: 'cjs',
+  plugins: [sharing({ ...ENGINE, ...LAUNCH })],
+};
 const web = { ...common, platform: 'browser', target: 'es2022' };
 
 /**
@@ -41,10 +64,16 @@ export const PANEL = {
  */
 export const BUNDLES = [
   { ...node, entryPoints: ['node_modules/yaml/dist/index.js'], outfile: 'dist/yaml.js' },
-  { ...node, entryPoints: ['layout/index.ts'], outfile: 'dist/layout.js' },
+  { ...node, entryPoints: ['layout/index.ts'], outfile: 'dist/layout.js', plugins: [sharing({})] },
   // read when a launch file is first imported, exported or compared
-  { ...node, entryPoints: ['layout/launch/index.ts'], outfile: 'dist/launch.js' },
+  { ...node, entryPoints: ['layout/launch/index.ts'], outfile: 'dist/launch.js', plugins: [sharing(ENGINE)] },
   { ...node, entryPoints: ['client/nodeMain.ts'], outfile: 'dist/extension.js', external: ['vscode'] },
+  // what language server and client speak
+  {
+    ...node,
+    entryPoints: ['node_modules/vscode-languageserver-protocol/lib/node/main.js'],
+    outfile: 'dist/protocol.js',
+  },
   // read when the commands of the extension are there
   {
     ...node,

@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { createVSIX } from '@vscode/vsce';
 
 const TEXTS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'dist/THIRD-PARTY-NOTICES.txt'];
-const PROGRAMS = ['dist/yaml.js', 'dist/layout.js', 'dist/launch.js', 'dist/server.js', 'dist/cli.js', 'dist/smoke'];
+const PROGRAMS = ['yaml', 'layout', 'launch', 'protocol', 'server', 'cli'].map((name) => `dist/${name}.js`);
 const EXTENSION = [
   ...TEXTS,
   ...['package.nls.json', 'l10n', 'schemas/layout.schema.json', 'schemas/clusters.schema.json', 'syntaxes'],
@@ -36,11 +36,11 @@ const only = (...keys) => Object.fromEntries(keys.map((key) => [key, manifest[ke
 
 const desktop = stage(
   'desktop',
-  [...EXTENSION, ...PROGRAMS, 'dist/extension.js', 'dist/languageclient.js'],
+  [...EXTENSION, ...PROGRAMS, 'dist/smoke', 'dist/extension.js', 'dist/languageclient.js'],
   without(...OWN, 'browser'),
 );
 const web = stage('web', [...EXTENSION, 'dist/web/extension.js', 'dist/web/server.js'], without(...OWN, 'main'));
-const npm = stage('npm', [...TEXTS, ...PROGRAMS, 'dist/mcp.js', 'schemas'], only(...NPM));
+const npm = stage('npm', [...TEXTS, ...PROGRAMS, 'dist/smoke', 'dist/mcp.js', 'schemas'], only(...NPM));
 
 await createVSIX({ cwd: desktop, packagePath: 'parallelism-layout.vsix', dependencies: false });
 await createVSIX({ cwd: web, packagePath: 'parallelism-layout-web.vsix', dependencies: false, target: 'web' });

@@ -505,6 +505,7 @@ export const MEGATRON_VERSIONS = [
   ...(['main', 'dev', 'core_r0.19', 'core_r0.18', 'core_r0.17', 'core_r0.16'] as const),
   ...(['core_r0.15', 'core_r0.14', 'core_r0.13', 'core_r0.12'] as const),
 ] as const;
+export type MegatronVersion = (typeof MEGATRON_VERSIONS)[number];
 
 /** One phase of a reinforcement-learning job: a grid of its own over GPUs that phases share in turn. */
 const phaseKeys = {

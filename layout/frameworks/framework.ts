@@ -1,7 +1,6 @@
-import type { ENGINES, KeyPath, RootKeys } from '../format/keys';
+import type { ENGINES, KeyPath, MegatronVersion, RootKeys } from '../format/keys';
 import type { Field, Section } from '../format/spec';
 import type { Dim } from '../grid/grid';
-import type { MegatronVersion } from '../topology/versions';
 
 /** One framework that starts training jobs: whose words these are, how its ranks are laid out, and which rules hold for it. */
 export interface Framework {

@@ -1,8 +1,5 @@
-import type { MEGATRON_VERSIONS } from '../format/keys';
+import type { MegatronVersion } from '../format/keys';
 import type { LayoutFacts } from './facts';
-
-/** A version of Megatron-LM whose rules are known. */
-export type MegatronVersion = (typeof MEGATRON_VERSIONS)[number];
 
 /**
  * The version whose rules apply to a file: the written one, else `dev` where it uses what only `dev` has (nonuniform TP, dynamic

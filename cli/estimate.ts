@@ -10,6 +10,7 @@ import {
   failuresOf,
   type MeasuredGroup,
   type StageEstimate,
+  TIME_KEYS,
   withMeasuredLinks,
 } from '../layout/cost';
 import { costHeadline, costOf, memory } from '../picture/cost';
@@ -219,6 +220,10 @@ function* summary({ pipeline, stepTimeS, missing, assumed }: Estimate): Iterable
   if (stepTimeS) {
     const [low, high] = stepTimeS.interval;
     yield `  step time ${secondsText(stepTimeS.median)} (90 % within ${secondsText(low)} to ${secondsText(high)})\n`;
+  }
+  const untimed = missing.filter((key) => TIME_KEYS.includes(key));
+  if (pipeline && !stepTimeS) {
+    yield `  no step time without ${untimed.join(' and ')}\n`;
   }
   if (missing.length > 0) {
     yield `  these keys would narrow it: ${missing.join(', ')}\n`;

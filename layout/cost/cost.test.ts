@@ -80,6 +80,8 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
       gpusPerNode: 8,
       gpusPerNvlinkDomain: 8,
       networkBytesPerSecond: 50e9,
+      nvlinkSeconds: 0,
+      networkSeconds: 0,
     },
     order: 'tp-cp-ep-dp-pp',
     rankOffset: 0,

@@ -75,7 +75,7 @@ function jobOfModule(facts: LayoutFacts, module: ModuleFacts): JobOfLayout {
 }
 
 /** Keys without which there is no time. */
-const TIME_KEYS: readonly string[] = ['cluster.gpu', 'cluster.network_bandwidth'];
+export const TIME_KEYS: readonly string[] = ['cluster.gpu', 'cluster.network_bandwidth'];
 
 /** What an estimate lacks where a model has layers of other kinds than those it prices. */
 const NO_PATTERN = 'a pattern of attention, MLP, MoE and Mamba layers alone';
@@ -534,6 +534,8 @@ class Reader {
       // without a known network there is no time, or nothing that travels over it
       networkBytesPerSecond:
         network !== undefined ? network / MEGATRON.network : (gpu.networkBytesPerSecond ?? Number.POSITIVE_INFINITY),
+      nvlinkSeconds: cluster?.nvlink_latency.value ?? 0,
+      networkSeconds: cluster?.network_latency.value ?? 0,
     };
   }
 

@@ -190,6 +190,9 @@ export interface Hardware {
   readonly gpusPerNvlinkDomain: number;
   /** Bytes a second that one GPU sends through the network. */
   readonly networkBytesPerSecond: number;
+  /** Seconds that a collective of two ranks takes at the least over each link; 0 where nobody measured it. */
+  readonly nvlinkSeconds: number;
+  readonly networkSeconds: number;
 }
 
 /** One row of the table of GPUs; bytes a second and operations a second are per GPU, as its source states them. */

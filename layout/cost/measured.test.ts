@@ -37,16 +37,45 @@ test('a log says by how much a run was slower than its estimate, and plans take 
   expect(plan.ok && plan.present?.seconds).toBeCloseTo(3, 9);
 });
 
-test('links are as fast as the groups of a smoke job reached at their largest payload', () => {
+test('links have the bandwidth and the latency by which groups of a smoke job took their time at every payload', () => {
+  const latency = 40e-6;
+  const took = (ranks: number[], bytes: number, bandwidth: number): MeasuredGroup => {
+    const sent = (2 * bytes * (ranks.length - 1)) / ranks.length;
+    const seconds = (latency * (1 + Math.log2(ranks.length))) / 2 + sent / (bandwidth * 1e9);
+    return { ranks, bytes, busBytesPerSecond: sent / seconds };
+  };
+  const sizes = [2 ** 20, 2 ** 24, 2 ** 26];
+  const near = sizes.flatMap((bytes) => [took([0, 1], bytes, 300), took([0, 1, 2, 3], bytes, 300)]);
+  const far = sizes.map((bytes) => took([0, 8], bytes, 45));
+  const { nvlink, network } = measuredLinks([...near, ...far], 8);
+  expect(nvlink?.bytesPerSecond).toBeCloseTo(300e9, -3);
+  expect(nvlink?.latencySeconds).toBeCloseTo(latency, 9);
+  expect(network?.bytesPerSecond).toBeCloseTo(45e9, -3);
+  const text = withMeasuredLinks(LAYOUT, [...near, ...far]);
+  expect(text).toContain(
+    'nvlink_bandwidth: 300.0GB, nvlink_latency: 40.0us, network_bandwidth: 45.00GB, network_latency: 40.0us}',
+  );
+  expect(check(text ?? '').diagnostics).toEqual(check(LAYOUT).diagnostics);
+});
+
+test('a measured latency makes a step of many small collectives longer', () => {
+  const slow = LAYOUT.replace('gpu: H100', 'gpu: H100, network_latency: 5ms');
+  const seconds = (text: string) => estimateOfChecked(check(text))?.stepTimeS?.median ?? 0;
+  expect(seconds(slow)).toBeGreaterThan(seconds(LAYOUT));
+});
+
+test('links are as fast as the groups of a smoke job reached at their largest payload where one was measured', () => {
   const groups = [
     group([0, 1, 2, 3], 2 ** 26, 300),
     group([4, 5, 6, 7], 2 ** 26, 310),
     group([8, 9, 10, 11], 2 ** 26, 305),
-    group([0, 1, 2, 3], 2 ** 20, 20),
     // two members in each of two nodes share two cards
     group([0, 4, 8, 12], 2 ** 26, 90),
   ];
-  expect(measuredLinks(groups, 8)).toEqual({ nvlink: 305e9, network: 45e9 });
+  const { nvlink, network } = measuredLinks(groups, 8);
+  expect(nvlink?.bytesPerSecond).toBeCloseTo(305e9, -3);
+  expect(network?.bytesPerSecond).toBeCloseTo(45e9, -3);
+  expect(nvlink?.latencySeconds).toBeNull();
   expect(measuredLinks([], 8)).toEqual({ nvlink: null, network: null });
   const text = withMeasuredLinks(LAYOUT, groups);
   expect(text).toContain('gpu: H100, nvlink_bandwidth: 305.0GB, network_bandwidth: 45.00GB}');

@@ -5,6 +5,7 @@ import { nvlinkDomainOf } from '../topology/nvlinkDomain';
 import type { Estimate } from './estimate';
 import { type KeyChange, keyEdits } from './keyChanges';
 import { fullestOf } from './memory';
+import { startsOf } from './time';
 
 /** How far a run lies from the estimate of its layout: measured over estimated, null where the log does not tell it. */
 export interface Calibrated {
@@ -38,30 +39,72 @@ export interface MeasuredGroup {
   readonly busBytesPerSecond: number;
 }
 
-/** Bandwidths of the links of one GPU in bytes a second; null where no group says them. */
+/** A link of one GPU: bytes a second, and seconds that a collective of two ranks takes at the least, null where one payload was measured. */
+export interface MeasuredLink {
+  readonly bytesPerSecond: number;
+  readonly latencySeconds: number | null;
+}
+
+/** The links of one GPU; null where no group says them. */
 export interface MeasuredLinks {
-  readonly nvlink: number | null;
-  readonly network: number | null;
+  readonly nvlink: MeasuredLink | null;
+  readonly network: MeasuredLink | null;
 }
 
 /**
- * The bandwidths of the links, from what groups reached: at their largest payload, the median group. A group that leaves its NVLink
- * domain shares the network cards of the members that it has in one.
+ * The links, from what groups reached at every payload. A group that leaves its NVLink domain shares the network cards of the members that
+ * it has in one.
  * @param domain GPUs in an NVLink domain
  */
 export function measuredLinks(groups: readonly MeasuredGroup[], domain: number): MeasuredLinks {
-  const near: number[] = [];
-  const far: number[] = [];
-  const largest = groups.reduce((most, { bytes }) => Math.max(most, bytes), 0);
-  for (const { ranks, bytes, busBytesPerSecond } of groups) {
-    const together = Math.min(...countsByDomain(ranks, domain));
-    if (bytes === largest && ranks.length > 1) {
-      (together === ranks.length ? near : far).push(
-        together === ranks.length ? busBytesPerSecond : busBytesPerSecond / together,
-      );
-    }
+  const calls = groups
+    .filter(({ ranks }) => ranks.length > 1)
+    .map(({ ranks, bytes, busBytesPerSecond }) => {
+      const size = ranks.length;
+      const together = Math.min(...countsByDomain(ranks, domain));
+      const sent = (2 * bytes * (size - 1)) / size;
+      const isNear = together === size;
+      return {
+        isNear,
+        sent: isNear ? sent : sent / together,
+        starts: startsOf(size),
+        seconds: sent / busBytesPerSecond,
+      };
+    });
+  return {
+    nvlink: linkOf(calls.filter(({ isNear }) => isNear)),
+    network: linkOf(calls.filter(({ isNear }) => !isNear)),
+  };
+}
+
+/** One all-reduce: bytes that a rank sends over the link, latencies that it waits for, and what it took. */
+interface Call {
+  readonly sent: number;
+  readonly starts: number;
+  readonly seconds: number;
+}
+
+/**
+ * The line `seconds = latency * starts + sent / bandwidth` through calls of several payloads, each by its relative error. Where they do
+ * not make a line, the median of the largest payload is the bandwidth.
+ */
+function linkOf(calls: readonly Call[]): MeasuredLink | null {
+  const largest = Math.max(0, ...calls.map(({ sent }) => sent));
+  const plain = median(calls.filter(({ sent }) => sent === largest).map(({ sent, seconds }) => sent / seconds));
+  if (plain === null) {
+    return null;
   }
-  return { nvlink: median(near), network: median(far) };
+  const sum = (part: (call: Call) => number) =>
+    calls.reduce((total, call) => total + part(call) / call.seconds ** 2, 0);
+  const [aa, ab, bb] = [sum((c) => c.starts ** 2), sum((c) => c.starts * c.sent), sum((c) => c.sent ** 2)];
+  const [at, bt] = [sum((c) => c.starts * c.seconds), sum((c) => c.sent * c.seconds)];
+  const determinant = aa * bb - ab * ab;
+  const latency = (at * bb - bt * ab) / determinant;
+  const perByte = (aa * bt - ab * at) / determinant;
+  const isLine = new Set(calls.map(({ sent }) => sent)).size > 1 && latency > 0 && perByte > 0;
+  return isLine
+    ? { bytesPerSecond: 1 / perByte, latencySeconds: latency }
+    : { bytesPerSecond: plain, latencySeconds: null };
 }
 
 function countsByDomain(ranks: readonly number[], domain: number): number[] {
@@ -78,7 +121,7 @@ function median(values: readonly number[]): number | null {
   return sorted[Math.floor(sorted.length / 2)] ?? null;
 }
 
-/** The file with the bandwidths that a smoke job measured in place of the vendor's; null where it cannot be written. */
+/** The file with the links that a smoke job measured in place of the table's; null where it cannot be written. */
 export function withMeasuredLinks(text: string, groups: readonly MeasuredGroup[]): string | null {
   const { facts } = check(text);
   const perNode = facts?.root.cluster.value?.gpus_per_node.value;
@@ -86,8 +129,17 @@ export function withMeasuredLinks(text: string, groups: readonly MeasuredGroup[]
     return null;
   }
   const { nvlink, network } = measuredLinks(groups, nvlinkDomainOf(facts.root, facts.world.size ?? perNode, perNode));
-  const change = (key: string, value: number | null): KeyChange[] =>
-    value === null ? [] : [{ section: 'cluster', key, value: `${(value / 1e9).toPrecision(4)}GB` }];
-  const edits = keyEdits(facts, [...change('nvlink_bandwidth', nvlink), ...change('network_bandwidth', network)]);
+  const changes = (name: 'nvlink' | 'network', link: MeasuredLink | null): KeyChange[] => {
+    const change = (key: string, value: string): KeyChange => ({ section: 'cluster', key: `${name}_${key}`, value });
+    return link === null
+      ? []
+      : [
+          change('bandwidth', `${(link.bytesPerSecond / 1e9).toPrecision(4)}GB`),
+          ...(link.latencySeconds === null
+            ? []
+            : [change('latency', `${(1e6 * link.latencySeconds).toPrecision(3)}us`)]),
+        ];
+  };
+  const edits = keyEdits(facts, [...changes('nvlink', nvlink), ...changes('network', network)]);
   return edits && applyEdits(text, edits);
 }

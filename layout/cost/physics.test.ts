@@ -128,6 +128,8 @@ const jobs: fc.Arbitrary<CostJob> = fc
         gpusPerNode: one.gpusPerNode,
         gpusPerNvlinkDomain: one.gpu.nvlinkDomain ?? one.gpusPerNode,
         networkBytesPerSecond: one.gpu.networkBytesPerSecond ?? 25e9,
+        nvlinkSeconds: 0,
+        networkSeconds: 0,
       },
       order: one.order,
       rankOffset: 0,

@@ -30,7 +30,7 @@ export interface Calibration {
   readonly network: number;
   /** Seconds that one block costs however little it computes: kernels are started one by one. */
   readonly blockSeconds: number;
-  /** Seconds that a collective costs however little it sends, for every doubling of its ranks. */
+  /** Seconds that a collective of two ranks costs however little it sends, with what they wait for one another. */
   readonly nvlinkSeconds: number;
   readonly networkSeconds: number;
   /** Seconds that each micro-batch of a pipeline costs for every node of the job: stages wait for the slowest of their ranks. */
@@ -263,11 +263,14 @@ class Clock {
   /** Seconds of one call. */
   #seconds({ ranks, nvlinkBytes, networkBytes }: Collective): number {
     const { nvlink, network, nvlinkSeconds, networkSeconds } = this.calibration;
-    const { gpu, networkBytesPerSecond } = this.job.hardware;
+    const { gpu, networkBytesPerSecond, ...measured } = this.job.hardware;
     const near = nvlinkBytes / (gpu.nvlinkBytesPerSecond * nvlink);
     const far = networkBytes / (networkBytesPerSecond * network);
-    const latency = networkBytes > 0 ? networkSeconds : nvlinkSeconds;
-    return Math.max(near, far) + (latency * (1 + Math.log2(ranks))) / 2;
+    const latency =
+      networkBytes > 0
+        ? Math.max(networkSeconds, measured.networkSeconds)
+        : Math.max(nvlinkSeconds, measured.nvlinkSeconds);
+    return Math.max(near, far) + latency * startsOf(ranks);
   }
 
   /** Reading and writing parameters, gradients and states once. */
@@ -337,6 +340,9 @@ class Clock {
     };
   }
 }
+
+/** How often the latency of two ranks a collective takes: half of it again for every doubling of its ranks. */
+export const startsOf = (ranks: number): number => (1 + Math.log2(ranks)) / 2;
 
 /** The narrowest first: what may run behind all computation takes what the others leave. */
 const HIDDEN: readonly HiddenBehind[] = [

@@ -44,6 +44,7 @@ const natural = (doc: string): IntegerSpec => ({ type: 'integer', min: 0, doc })
 const boolean = (doc: string): BooleanSpec => ({ type: 'boolean', doc });
 const text = (doc: string): StringSpec => ({ type: 'string', doc });
 const size = (doc: string): SizeSpec => ({ type: 'size', doc });
+const duration = (doc: string): DurationSpec => ({ type: 'duration', doc });
 const any = (doc: string): AnySpec => ({ type: 'any', doc });
 
 /** A switch that is off where it is not written. */
@@ -580,6 +581,12 @@ const rootKeys = {
     network_bandwidth: size(
       'Bytes a second that one GPU sends over the network, as the smoke job measures it: `46GB`. Left out: the network card that the vendor puts beside each GPU (`explain gpu`).',
     ),
+    nvlink_latency: duration(
+      'The least that a collective of two ranks takes over NVLink, as the smoke job measures it: `25us`.',
+    ),
+    network_latency: duration(
+      'The least that a collective of two ranks takes over the network, as the smoke job measures it: `60us`.',
+    ),
     gpu_memory: size('Memory of one GPU, with a unit: `80GB`.'),
   }),
   launch: map('The launch files that this layout stands for.', {
@@ -853,10 +860,7 @@ const rootKeys = {
     checks: list('The checks to run.', options('A check of the smoke job.', SMOKE_CHECKS)),
     payload: withDefault('64MiB', size('Bytes that each timed collective moves, with a unit: `64MiB`.')),
     iterations: withDefault(5, count('Timed repetitions of each collective.')),
-    timeout: withDefault('60s', {
-      type: 'duration',
-      doc: 'The longest that one step may take, with a unit: `60s`.',
-    } as DurationSpec),
+    timeout: withDefault('60s', duration('The longest that one step may take, with a unit: `60s`.')),
   }),
 } as const;
 

@@ -8,7 +8,7 @@ const BYTES: Readonly<Record<string, number>> = {
   GIB: 2 ** 30,
 };
 
-const SECONDS: Readonly<Record<string, number>> = { ms: 1e-3, s: 1, m: 60, min: 60, h: 3600 };
+const SECONDS: Readonly<Record<string, number>> = { us: 1e-6, ms: 1e-3, s: 1, m: 60, min: 60, h: 3600 };
 
 /** Bytes in a size such as `64MiB` or `1.5 GB`; null where the text is no size of at least one byte. */
 export function parseSize(text: string): number | null {

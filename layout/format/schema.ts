@@ -10,7 +10,7 @@ const ID = 'https://raw.githubusercontent.com/parallelism-layout/parallelism-lay
 
 /** The texts that `parseSize` and `parseDuration` take, but for those of no size. */
 const SIZE = String.raw`^\s*\d+(\.\d+)?\s*([kKmMgG][iI]?)?[bB]\s*$`;
-const DURATION = String.raw`^\s*\d+(\.\d+)?\s*([mM][sS]|[sS]|[mM]([iI][nN])?|[hH])\s*$`;
+const DURATION = String.raw`^\s*\d+(\.\d+)?\s*([uUmM][sS]|[sS]|[mM]([iI][nN])?|[hH])\s*$`;
 
 /**
  * The layout file as a JSON schema, made of the one description of its keys: for editors without this product's server,

@@ -75,6 +75,8 @@ describe('completion of values', () => {
       'gpu',
       'nvlink_bandwidth',
       'network_bandwidth',
+      'nvlink_latency',
+      'network_latency',
       'gpu_memory',
     ]);
   });

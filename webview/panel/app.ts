@@ -192,40 +192,16 @@ export class GridApp {
   }
 
   #scene(): Scene | null {
-    const {
-      layout,
-      title,
-      outline,
-      sequences,
-      shards,
-      stages,
-      cost,
-      diagnostics,
-      results,
-      run,
-      base,
-      difference,
-      recoveries,
-    } = this.#model;
+    const { layout } = this.#model;
+    const { width } = this.#screen.stage;
     return (
       layout && {
+        ...this.#model,
         layout,
-        title,
-        outline,
-        sequences,
-        shards,
-        stages,
-        cost,
-        diagnostics,
-        results,
-        run,
-        recoveries,
-        base,
-        difference,
         state: this.#state,
         failed: this.#failed(layout),
         actions: this.#actions,
-        width: this.#screen.stage.width,
+        width,
       }
     );
   }

@@ -1,14 +1,8 @@
-import type { ModuleSequence, Recovery, ResolvedLayout } from '../../layout';
-import type { CostResult } from '../../picture/cost';
+import type { Recovery, ResolvedLayout } from '../../layout';
 import type { Diagram } from '../../picture/diagram';
-import type { Difference } from '../../picture/difference';
 import type { Drawing } from '../../picture/drawing';
 import type { Headline } from '../../picture/headline';
-import type { RunOutcome } from '../../picture/runOutcome';
-import type { SmokeOutcome } from '../../picture/smokeOutcome';
-import type { StageLayers } from '../../picture/stageLayers';
-import type { WorldOutline } from '../../picture/worldDiagram';
-import type { PanelBase, PanelDiagnostic, PanelShards, ToPanel } from '../panel/messages';
+import type { PanelModel } from '../panel/model';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
 
@@ -34,22 +28,9 @@ export interface Actions {
   verifyRun(): void;
 }
 
-/** All that a view draws from. */
-export interface Scene {
+/** All that a view draws from: what the editor has said, and what a person chose. */
+export interface Scene extends Readonly<Omit<PanelModel, 'layout' | 'receive'>> {
   readonly layout: ResolvedLayout;
-  readonly title: string;
-  readonly outline: WorldOutline;
-  readonly sequences: readonly ModuleSequence[];
-  readonly shards: readonly PanelShards[];
-  readonly stages: readonly StageLayers[];
-  readonly cost: CostResult;
-  readonly diagnostics: readonly PanelDiagnostic[];
-  readonly results: SmokeOutcome | null;
-  readonly run: RunOutcome | null;
-  /** How the job goes on without some ranks: those that were marked as failed when the editor was asked. */
-  readonly recoveries: Extract<ToPanel, { type: 'recoveries' }> | null;
-  readonly base: PanelBase | null;
-  readonly difference: Difference | null;
   readonly state: PanelState;
   /** Ranks that the file or a person calls failed. */
   readonly failed: readonly number[];

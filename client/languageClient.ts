@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
 import type { Diagnostic, Recovery } from '../layout';
-import type { Plan } from '../layout/cost';
+import type { Plan, Tradeoffs } from '../layout/cost';
 import {
   PLAN,
   type PlanRequest,
@@ -11,6 +11,8 @@ import {
   type ServerOptions,
   SUMMARY,
   type Summary,
+  TRADEOFFS,
+  type TradeoffsRequest,
 } from '../server/messages';
 import { reach } from './milestones';
 import { showError } from './notifications';
@@ -94,6 +96,14 @@ export class Server {
     await this.#started;
     const request: PlanRequest = { uri: this.#client.code2ProtocolConverter.asUri(document.uri), most: PLANNED };
     return this.#client.sendRequest<Plan>(PLAN, request);
+  }
+
+  /** What a document's present text is weighed against; null where it was cancelled or the server does not run. */
+  async tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null> {
+    await this.#started;
+    const uri = this.#client.code2ProtocolConverter.asUri(document.uri);
+    const request: TradeoffsRequest = { uri, text: document.getText() };
+    return this.#client.sendRequest<Tradeoffs | null>(TRADEOFFS, request, token).catch(() => null);
   }
 
   /** Starts the server; requests wait until it runs. */

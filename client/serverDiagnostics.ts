@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { type Diagnostic, isOfText, type Recovery } from '../layout';
+import type { Tradeoffs } from '../layout/cost';
 
 /** What a person is told who asks for something that only a checked layout allows. */
 export const NOT_CHECKED = (): string =>
@@ -15,6 +16,8 @@ interface Answers {
   said(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null>;
   /** How its job continues after ranks have failed. */
   recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]>;
+  /** What a document is weighed against; null where it was cancelled or the server does not run. */
+  tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null>;
 }
 
 /** What the language server says of documents, also while it is loaded, started and restarted: the extension judges nothing. */
@@ -49,6 +52,12 @@ export class ServerDiagnostics implements vscode.Disposable {
   /** The ways to continue the job of a document after ranks have failed; none where no server runs. */
   async recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]> {
     return (await this.#server?.recoveries(document, ranks)) ?? [];
+  }
+
+  /** What the present text of a document is weighed against, once the server is there; null where it was cancelled. */
+  async tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null> {
+    const server = await this.#connected;
+    return token.isCancellationRequested ? null : server.tradeoffs(document, token);
   }
 
   /** What is said of the text of a document alone, by a server that is waited for while it starts: whether it can run. */

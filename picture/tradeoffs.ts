@@ -1,6 +1,14 @@
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { countOf, gibibytes, grouped } from '../layout';
-import { type Alternatives, alternativeName, isAsQuick, RANKING_ERROR, type RunMark, type Score } from '../layout/cost';
+import {
+  type Alternatives,
+  alternativeName,
+  isAsQuick,
+  type Neighbour,
+  RANKING_ERROR,
+  type RunMark,
+  type Score,
+} from '../layout/cost';
 import { memory, time } from './cost';
 import { type Diagram, keysOf, type Paint, type Shape, stacked, textAt, wrapped } from './diagram';
 import type { Headline } from './headline';
@@ -385,4 +393,17 @@ export function scatterRows({ now, alternatives, base, change, run }: Weighed): 
     ...(run ? [row('last run', run.seconds, run.totalBytes)] : []),
     ...front.map((one) => row(alternativeName(one), one.seconds, one.totalBytes)),
   ];
+}
+
+/** Keys whose names in a file are longer than a title has room for. */
+const SHORT: Readonly<Record<string, string>> = {
+  micro_batch_size: 'micro-batch',
+  granularity: 'recompute',
+  use_distributed_optimizer: 'distributed optimizer',
+};
+
+/** A change of one choice: `tp 4 → 2`. */
+export function changeTitle({ key, from, to }: Pick<Neighbour, 'key' | 'from' | 'to'>): string {
+  const name = key.slice(key.indexOf('.') + 1);
+  return `${SHORT[name] ?? name} ${from} → ${to}`;
 }

@@ -6,7 +6,7 @@ import {
   type ServerCapabilities,
   TextDocumentSyncKind,
 } from 'vscode-languageserver';
-import { type Plan, planLayouts, type Recovery, recoveries } from '../layout';
+import { check, type Plan, planLayouts, type Recovery, recoveries, type Tradeoffs } from '../layout';
 import { commandsOf, DEFAULT_SETTINGS, pulls, settingsOf, wantsSummaries, wantsWorkspace } from './clientOptions';
 import { Configurations } from './configurations';
 import { Documents } from './documents';
@@ -18,7 +18,17 @@ import { SharedDiagnostics } from './features/sharedDiagnostics';
 import { Workspace } from './features/workspaceDiagnostics';
 import { type Files, isLayoutFile } from './files';
 import { LaunchFiles } from './launchFiles';
-import { PLAN, type PlanRequest, RECOVERIES, type RecoveryRequest, SAID, VIEW_TEXT } from './messages';
+import {
+  PLAN,
+  type PlanRequest,
+  RECOVERIES,
+  type RecoveryRequest,
+  SAID,
+  TRADEOFFS,
+  type TradeoffsRequest,
+  VIEW_TEXT,
+} from './messages';
+import { Weigher } from './weigher';
 
 /** The most layouts of one plan: each is checked, which takes time. */
 const MAX_PLANNED = 100;
@@ -159,6 +169,11 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
   connection.onRequest<readonly Recovery[], void>(RECOVERIES, ({ uri, ranks }: RecoveryRequest) => {
     const { facts, resolved } = checked(uri);
     return facts && resolved ? recoveries(facts, resolved, ranks) : [];
+  });
+  const weigher = new Weigher();
+  connection.onRequest<Tradeoffs | null, void>(TRADEOFFS, ({ uri, text }: TradeoffsRequest, token) => {
+    const known = documents.checked(uri);
+    return weigher.tradeoffs(known?.text === text ? known : check(text), token);
   });
   connection.onRequest(SAID, ({ uri }: { uri: string }) => saidOf(documents, uri, more));
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);

@@ -39,6 +39,17 @@ export interface RecoveryRequest {
   readonly ranks: readonly number[];
 }
 
+/**
+ * Request for what a document is weighed against (`{uri, text}`, its present text): answers with `Tradeoffs`, or null where it was
+ * cancelled. The server works on it between other requests.
+ */
+export const TRADEOFFS = 'parallelismLayout/tradeoffs';
+
+export interface TradeoffsRequest {
+  readonly uri: string;
+  readonly text: string;
+}
+
 /** Request of a server that reaches no files: the addresses of the layouts under a folder (`{folder}`). */
 export const LIST_LAYOUTS = 'parallelismLayout/listLayouts';
 

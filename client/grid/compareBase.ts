@@ -1,9 +1,12 @@
 import * as vscode from 'vscode';
-import { understand } from '../../layout';
+import { check, hasErrors, measuredRun } from '../../layout';
+import { estimateOf, measuredScore, runMark, scoresOfFacts } from '../../layout/cost';
+import { costOf } from '../../picture/cost';
 import type { CompareWith, PanelBase } from '../../webview/panel/messages';
 import { fileItems, LAYOUT_FILE, layoutFiles } from '../layoutDocument';
 import { nameOf } from '../paths';
-import { readLayoutText } from '../readText';
+import { readLayoutText, readText } from '../readText';
+import { understoodDocument } from '../understoodDocument';
 import { textInLastCommit } from './lastCommit';
 
 /**
@@ -11,21 +14,94 @@ import { textInLastCommit } from './lastCommit';
  * @param file the address of the file to compare with, where it is known from before
  * @throws NoCommitError, vscode.FileSystemError where it cannot be read
  */
-export async function baseFor(document: vscode.Uri, what: CompareWith, file: string | null): Promise<PanelBase | null> {
-  if (what === 'nothing') {
-    return null;
+export async function baseFor(
+  document: vscode.TextDocument,
+  what: CompareWith,
+  file: string | null,
+): Promise<PanelBase | null> {
+  switch (what) {
+    case 'nothing':
+      return null;
+    case 'saved': {
+      const text = document.isUntitled ? null : await readLayoutText(document.uri);
+      // the numbers alone: a picture beside every picture would halve it while one types
+      return text === null
+        ? null
+        : { ...baseOf(text, vscode.l10n.t('the saved file'), null), layout: null, problem: null };
+    }
+    case 'commit':
+      return baseOf(await textInLastCommit(document.uri), vscode.l10n.t('the last commit'), null);
+    case 'file': {
+      const uri =
+        file !== null && LAYOUT_FILE.test(file) ? vscode.Uri.parse(file, true) : await chooseFile(document.uri);
+      return uri ? baseOf(await textOf(uri), nameOf(uri), uri.toString()) : null;
+    }
+    case 'run': {
+      const uri = file === null ? await chooseLog(document.uri) : vscode.Uri.parse(file, true);
+      return uri ? baseOfRun(document, uri) : null;
+    }
   }
-  if (what === 'commit') {
-    return baseOf(await textInLastCommit(document), vscode.l10n.t('the last commit'), null);
-  }
-  const uri = file !== null && LAYOUT_FILE.test(file) ? vscode.Uri.parse(file, true) : await chooseFile(document);
-  return uri ? baseOf(await textOf(uri), nameOf(uri), uri.toString()) : null;
 }
 
+/** A base of which nothing is known. */
+export const NO_BASE: PanelBase = {
+  title: '',
+  file: null,
+  layout: null,
+  problem: null,
+  scores: null,
+  cost: null,
+  run: null,
+};
+
 function baseOf(text: string, title: string, file: string | null): PanelBase {
-  const layout = understand(text).resolved;
-  const problem = layout ? null : vscode.l10n.t('{0} has errors. Fix them before you compare.', title);
-  return { title, file, layout, problem };
+  const checked = check(text);
+  const { facts, resolved } = checked;
+  const isSound = resolved !== null && !hasErrors(checked);
+  return {
+    ...NO_BASE,
+    title,
+    file,
+    layout: resolved,
+    problem: resolved ? null : vscode.l10n.t('{0} has errors. Fix them before you compare.', title),
+    scores: facts && isSound ? scoresOfFacts(facts) : null,
+    cost: facts && isSound ? costOf(facts).cost : null,
+  };
+}
+
+/** The largest log that is read, in bytes. */
+const MAX_LOG_BYTES = 64 * 1024 * 1024;
+
+/** What a log says of a run of the layout: its step time and its peak, and nothing else. */
+async function baseOfRun(document: vscode.TextDocument, uri: vscode.Uri): Promise<PanelBase> {
+  const text = await readText(uri, MAX_LOG_BYTES);
+  const { facts } = understoodDocument(document);
+  const run = text === null ? null : measuredRun(text.split(/\r?\n/));
+  const estimate = facts && estimateOf(facts);
+  const mark = run && estimate?.ok ? runMark(run, estimate.estimate) : null;
+  const [own] = facts ? scoresOfFacts(facts) : [];
+  if (!mark || !own?.score) {
+    const problem = vscode.l10n.t('{0} holds no step time that can be compared with this layout.', nameOf(uri));
+    return { ...NO_BASE, file: uri.toString(), problem };
+  }
+  const score = measuredScore(own.score, mark);
+  return {
+    ...NO_BASE,
+    title: vscode.l10n.t('the run {0}', nameOf(uri)),
+    file: uri.toString(),
+    scores: [{ ...own, score }],
+    run: mark,
+  };
+}
+
+/** Asks for the log of a run. */
+async function chooseLog(document: vscode.Uri): Promise<vscode.Uri | undefined> {
+  const [file] =
+    (await vscode.window.showOpenDialog({
+      defaultUri: vscode.Uri.joinPath(document, '..'),
+      filters: { [vscode.l10n.t('Logs')]: ['log', 'txt', 'out', 'err', '*'] },
+    })) ?? [];
+  return file;
 }
 
 /** The text of a file, with the changes of an open editor. */

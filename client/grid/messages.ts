@@ -1,4 +1,5 @@
 import { type Diagnostic, sequencePlans, type Understood } from '../../layout';
+import { scoresOfFacts } from '../../layout/cost';
 import { costOf } from '../../picture/cost';
 import { stageLayers } from '../../picture/stageLayers';
 import { outlineOf } from '../../picture/worldDiagram';
@@ -11,11 +12,13 @@ import type { PanelShards, ToPanel } from '../../webview/panel/messages';
 export function layoutMessage(
   understood: Understood,
   diagnostics: readonly Diagnostic[],
-  title: string,
+  { uri, title }: { readonly uri: string; readonly title: string },
 ): Extract<ToPanel, { type: 'layout' }> {
   const { resolved, lines, facts } = understood;
+  const isSound = diagnostics.every(({ severity }) => severity !== 'error');
   return {
     type: 'layout',
+    uri,
     title,
     layout: resolved,
     outline: outlineOf(facts),
@@ -23,6 +26,7 @@ export function layoutMessage(
     shards: shardsOf(understood),
     stages: facts ? stageLayers(facts) : [],
     cost: facts && resolved ? costOf(facts) : { cost: null, reason: 'The layout has errors.' },
+    scores: facts && resolved && isSound ? scoresOfFacts(facts) : null,
     diagnostics: diagnostics
       .filter(({ severity }) => severity !== 'information')
       .map(({ code, severity, message, span }) => ({

@@ -11,12 +11,14 @@ import {
 } from '../../webview/panel/messages';
 import { replaceLayout } from '../launch/edits';
 import { launchOfLayout } from '../launch/scriptLayouts';
+import { LANGUAGE } from '../layoutDocument';
 import { messageOf, showError, showInformation, showWarning } from '../notifications';
 import { localPath, nameOf } from '../paths';
 import { readText } from '../readText';
 import type { ServerDiagnostics } from '../serverDiagnostics';
 import { understoodDocument } from '../understoodDocument';
-import { baseFor } from './compareBase';
+import { addKey, ProposedChanges, type WeighedText } from './changes';
+import { baseFor, NO_BASE } from './compareBase';
 import { layoutMessage, moduleAt } from './messages';
 
 const VIEW_TYPE = 'parallelismLayout.grid';
@@ -30,6 +32,9 @@ const MAX_REPORT_BYTES = 64 * 1024 * 1024;
 /** How long a picture waits for what the language server says of its layout. Milliseconds. */
 const SAID_LIMIT = 300;
 
+/** How long a text rests before it is weighed against others. Milliseconds. */
+const WEIGH_DELAY = 120;
+
 /** What a person may ask to see: the results of the smoke job, or what `verify` found of a run. */
 type Results = 'smoke' | 'run';
 
@@ -38,11 +43,16 @@ const SHOW = { smoke: { type: 'showSmoke' }, run: { type: 'showRun' } } as const
 /** What survives a reload of the window. */
 interface PanelState {
   readonly uri: string;
+  readonly locked?: boolean;
 }
 
-/** The rank grid panels, one a document, updated with its text. */
+/** Where a layout that is edited may lie; texts of other schemes are shown beside one. */
+const EDITED = ['file', 'untitled', 'vscode-remote', 'vscode-vfs', 'vscode-test-web'];
+
+/** The rank grid panels: one that follows the active layout, and those that are locked to theirs. */
 export class GridPanels implements vscode.WebviewPanelSerializer {
-  readonly #panels = new Map<string, GridPanel>();
+  readonly #panels = new Set<GridPanel>();
+  readonly #changes = new ProposedChanges();
   /** The last result of every document, so that a grid that is opened later shows it too. */
   readonly #smoke = new Map<string, SmokeMessage>();
   readonly #runs = new Map<string, RunMessage>();
@@ -59,6 +69,9 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   register(): vscode.Disposable {
     return vscode.Disposable.from(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
+      this.#changes.register(),
+      vscode.window.onDidChangeActiveTextEditor((editor) => editor && this.#follow(editor.document)),
+      vscode.workspace.onDidSaveTextDocument((document) => this.#of(document)?.saved()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#of(document)?.textChanged()),
       // what the editor has closed has another document when it opens it again
       vscode.workspace.onDidOpenTextDocument((document) => this.#of(document)?.reopened(document)),
@@ -77,16 +90,16 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
 
   /** The documents whose grids are open. */
   get documents(): readonly vscode.TextDocument[] {
-    return [...this.#panels.values()].map(({ document }) => document);
+    return [...this.#panels].map(({ document }) => document);
   }
 
   /**
-   * Opens the grid of a document beside it, or brings it to the front.
+   * Opens the grid of a document beside it, or brings it to the front: the panel that follows the editor, unless another has it.
    * @param results what a person asked to see
    */
   show(document: vscode.TextDocument, { results }: { readonly results?: Results } = {}): void {
     const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
-    const known = this.#of(document);
+    const known = this.#of(document) ?? this.#followed(document);
     const panel = known ?? this.#adopt(vscode.window.createWebviewPanel(VIEW_TYPE, '', column), document);
     if (results) {
       panel.askForResults(results);
@@ -97,14 +110,14 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   /** Shows the outcome of a smoke job on the grid of its document, now or when that is opened. */
   showSmoke(document: vscode.Uri, message: SmokeMessage): void {
     this.#smoke.set(document.toString(), message);
-    this.#panels.get(document.toString())?.post(message);
+    this.#at(document)?.post(message);
   }
 
   /** Shows what `verify` found of a run on the grid of its layout, now or when that is opened. */
   showRun(document: vscode.Uri, report: RunReport): void {
     const message: RunMessage = { type: 'run', report };
     this.#runs.set(document.toString(), message);
-    this.#panels.get(document.toString())?.post(message);
+    this.#at(document)?.post(message);
   }
 
   /** Whether the outcome of a smoke job is known for a document. */
@@ -115,7 +128,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: PanelState | undefined): Promise<void> {
     try {
       const uri = vscode.Uri.parse(state?.uri ?? '', true);
-      this.#adopt(panel, await vscode.workspace.openTextDocument(uri));
+      this.#adopt(panel, await vscode.workspace.openTextDocument(uri)).isLocked = state?.locked === true;
     } catch {
       // the document no longer exists
       panel.dispose();
@@ -123,29 +136,45 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   }
 
   #disposeAll(): void {
-    for (const panel of [...this.#panels.values()]) {
+    for (const panel of [...this.#panels]) {
       panel.dispose();
     }
   }
 
   #of(document: vscode.TextDocument): GridPanel | undefined {
-    return this.#panels.get(document.uri.toString());
+    return this.#at(document.uri);
+  }
+
+  #at(uri: vscode.Uri): GridPanel | undefined {
+    return [...this.#panels].find(({ document }) => document.uri.toString() === uri.toString());
+  }
+
+  /** The panel that follows the editor, with another document in it; undefined where all are locked. */
+  #followed(document: vscode.TextDocument): GridPanel | undefined {
+    const panel = [...this.#panels].find(({ isLocked }) => !isLocked);
+    if (panel) {
+      panel.follow(document);
+      this.#opened.fire(document);
+    }
+    return panel;
+  }
+
+  #follow(document: vscode.TextDocument): void {
+    if (document.languageId === LANGUAGE && EDITED.includes(document.uri.scheme) && !this.#of(document)) {
+      this.#followed(document);
+    }
   }
 
   #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): GridPanel {
-    const key = document.uri.toString();
-    this.#panels.get(key)?.dispose();
-    const own = new GridPanel(panel, document, this.extensionUri, this.said, () =>
-      [this.#smoke.get(key), this.#runs.get(key)].filter((message) => message !== undefined),
+    this.#of(document)?.dispose();
+    const own: GridPanel = new GridPanel(panel, document, this.extensionUri, this.said, this.#changes, (uri) =>
+      [this.#smoke.get(uri.toString()), this.#runs.get(uri.toString())].filter((message) => message !== undefined),
     );
-    this.#panels.set(key, own);
+    this.#panels.add(own);
     this.#opened.fire(document);
     panel.onDidDispose(() => {
       own.disposed();
-      // a restored panel may have taken its place
-      if (this.#panels.get(key) === own) {
-        this.#panels.delete(key);
-      }
+      this.#panels.delete(own);
     });
     return own;
   }
@@ -153,8 +182,14 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
 
 /** One panel and the document that it draws. */
 class GridPanel {
+  /** Whether the panel stays with its document while another one becomes active. */
+  isLocked = false;
   #pending = false;
   #isReady = false;
+  #weighed: WeighedText | null = null;
+  #weighing: vscode.CancellationTokenSource | undefined;
+  /** What a person compares with, for when the file is saved. */
+  #comparedWith: CompareWith = 'nothing';
   #diagnostics: readonly Diagnostic[] = [];
   /** The results to show once the page is ready. */
   #wanted: Results | undefined;
@@ -170,10 +205,11 @@ class GridPanel {
     public document: vscode.TextDocument,
     extensionUri: vscode.Uri,
     readonly said: ServerDiagnostics,
-    readonly lastResults: () => readonly (SmokeMessage | RunMessage)[],
+    readonly changes: ProposedChanges,
+    readonly lastResults: (uri: vscode.Uri) => readonly (SmokeMessage | RunMessage)[],
   ) {
     const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
-    panel.title = vscode.l10n.t('Ranks: {0}', this.#name);
+    this.#nameAfterDocument();
     const media = vscode.Uri.joinPath(extensionUri, 'media');
     panel.iconPath = {
       light: vscode.Uri.joinPath(media, 'layout-light.svg'),
@@ -189,8 +225,28 @@ class GridPanel {
     panel.webview.html = html(panel.webview, assets, document.uri);
   }
 
+  #nameAfterDocument(): void {
+    this.panel.title = vscode.l10n.t('Ranks: {0}', this.#name);
+  }
+
   reveal(): void {
     this.panel.reveal(undefined, true);
+  }
+
+  /** Shows another document in place of the present one. */
+  follow(document: vscode.TextDocument): void {
+    this.document = document;
+    this.#nameAfterDocument();
+    if (this.#isReady) {
+      void this.#sendLayout().then(() => this.#sendResults());
+    }
+  }
+
+  /** Compares with what was saved, where a person chose that. */
+  async saved(): Promise<void> {
+    if (this.#comparedWith === 'saved') {
+      await this.#sendBase('saved', null);
+    }
   }
 
   /** Shows results; a panel that is hidden has no page, and loads one when it is revealed. */
@@ -208,6 +264,7 @@ class GridPanel {
 
   /** Releases what the panel holds in the editor. */
   disposed(): void {
+    this.#weighing?.cancel();
     this.#shown.dispose();
   }
 
@@ -253,7 +310,33 @@ class GridPanel {
   async #sendLayout(): Promise<void> {
     const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), SAID_LIMIT));
     this.#diagnostics = (await Promise.race([this.said.now(this.document), late])) ?? this.#diagnostics;
-    this.post(layoutMessage(understoodDocument(this.document), this.#diagnostics, this.#name));
+    const { uri } = this.document;
+    const about = { uri: uri.toString(true), title: this.#name };
+    this.post(layoutMessage(understoodDocument(this.document), this.#diagnostics, about));
+    void this.#weigh();
+  }
+
+  /** Weighs the text against others, once it rests; a newer one takes its place. */
+  async #weigh(): Promise<void> {
+    this.#weighing?.cancel();
+    const { document } = this;
+    const { version } = document;
+    if (!this.panel.visible) {
+      return;
+    }
+    if (this.#weighed?.document === document && this.#weighed.version === version) {
+      this.post({ type: 'tradeoffs', tradeoffs: this.#weighed.tradeoffs });
+      return;
+    }
+    const source = new vscode.CancellationTokenSource();
+    this.#weighing = source;
+    await new Promise((resume) => setTimeout(resume, WEIGH_DELAY));
+    const tradeoffs = source.token.isCancellationRequested ? null : await this.said.tradeoffs(document, source.token);
+    if (tradeoffs && !source.token.isCancellationRequested && document.version === version) {
+      this.#weighed = { document, version, tradeoffs };
+      this.post({ type: 'tradeoffs', tradeoffs });
+    }
+    source.dispose();
   }
 
   /** Sends the layout again if the language server says something else of the same text. */
@@ -275,7 +358,17 @@ class GridPanel {
         await vscode.env.clipboard.writeText(message.text);
         return;
       case 'compare':
-        this.post({ type: 'base', base: await this.#base(message.with, message.file) });
+        this.#comparedWith = message.with;
+        await this.#sendBase(message.with, message.file);
+        return;
+      case 'tryChange':
+        await (this.#weighed && this.changes.try(this.#weighed, message.kind, message.index, message.how));
+        return;
+      case 'addKey':
+        await addKey(this.document, message.key);
+        return;
+      case 'lock':
+        this.isLocked = message.locked;
         return;
       case 'runSmokeJob':
         await this.#runSmokeJob();
@@ -309,7 +402,7 @@ class GridPanel {
   }
 
   #sendResults(): void {
-    for (const message of this.lastResults()) {
+    for (const message of this.lastResults(this.document.uri)) {
       this.post(message);
     }
     if (this.#wanted) {
@@ -366,13 +459,17 @@ class GridPanel {
     void showError(vscode.l10n.t('{0} is not a JSON report of parallelism-layout verify.', nameOf(file)));
   }
 
+  async #sendBase(what: CompareWith, file: string | null): Promise<void> {
+    this.post({ type: 'base', base: await this.#base(what, file) });
+  }
+
   /** The layout to compare with; null where a person chose none. */
   async #base(what: CompareWith, file: string | null): Promise<PanelBase | null> {
     try {
-      return await baseFor(this.document.uri, what, file);
+      return await baseFor(this.document, what, file);
     } catch (error) {
       // whatever went wrong in git or in the file system is the person's to know
-      return { title: '', file: null, layout: null, problem: messageOf(error) };
+      return { ...NO_BASE, problem: messageOf(error) };
     }
   }
 

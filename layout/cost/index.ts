@@ -4,6 +4,7 @@ export * from './failures';
 export * from './fromLayout';
 export * from './gpus';
 export * from './job';
+export { keyEdits, SECTIONS } from './keyChanges';
 export * from './measured';
 export * from './memory';
 export * from './modelLayout';

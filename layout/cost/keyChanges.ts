@@ -4,8 +4,9 @@ import type { RootKeys } from '../format/keys';
 import type { Field } from '../format/spec';
 import type { LayoutFacts } from '../topology/facts';
 
-/** A section of the file that is a map. */
-export type SectionName = 'parallelism' | 'sequence' | 'batch' | 'optimizer' | 'recompute' | 'cluster' | 'model';
+/** The sections of the file that are maps. */
+export const SECTIONS = ['parallelism', 'sequence', 'batch', 'optimizer', 'recompute', 'cluster', 'model'] as const;
+export type SectionName = (typeof SECTIONS)[number];
 
 /** A value for a key of a section; null removes the key. */
 export interface KeyChange {

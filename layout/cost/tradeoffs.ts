@@ -1,5 +1,6 @@
 import { type Checked, hasErrors } from '../check';
 import type { MeasuredRun } from '../logs';
+import type { LayoutFacts } from '../topology/facts';
 import { type Estimate, type EstimateResult, moduleEstimates } from './estimate';
 import { calibratedBy } from './measured';
 import { fullestOf } from './memory';
@@ -71,12 +72,15 @@ export type Alternatives =
 /** Layouts that need up to this share of the memory of a GPU are shown beside those that fit. */
 const SHOWN_SHARE = 1.25;
 
-/** The scores of a layout, one a module. */
+/** The scores of a layout, one a module; without one where it has errors. */
 export function moduleScores(checked: Checked): readonly ModuleScore[] {
-  const { facts } = checked;
-  if (!facts || !checked.resolved || hasErrors(checked)) {
-    return [{ module: null, score: null, reason: 'the layout has errors', missing: [] }];
-  }
+  return checked.facts && checked.resolved && !hasErrors(checked)
+    ? scoresOfFacts(checked.facts)
+    : [{ module: null, score: null, reason: 'the layout has errors', missing: [] }];
+}
+
+/** The scores of a layout that resolves and that no rule refuses. */
+export function scoresOfFacts(facts: LayoutFacts): readonly ModuleScore[] {
   return moduleEstimates(facts).map(({ module, result }) => ({ module, ...scoreOfResult(result) }));
 }
 
@@ -104,6 +108,20 @@ export function runMark(run: MeasuredRun, estimate: Estimate): RunMark | null {
         totalBytes: measuredPeakBytes === null ? null : measuredPeakBytes + (fullest?.communicatorsBytes ?? 0),
         timeFactor: time,
       };
+}
+
+/** What a run measured in place of the estimate; its traffic and its bubble are not in a log. */
+export function measuredScore(score: Score, { seconds, totalBytes }: RunMark): Score {
+  const share = score.seconds === null ? null : score.seconds / seconds;
+  const scaled = (value: number | null) => (value === null || share === null ? null : value * share);
+  return {
+    ...score,
+    seconds,
+    secondsInterval: [seconds, seconds],
+    ...(totalBytes === null ? {} : { totalBytes, totalInterval: [totalBytes, totalBytes] as const }),
+    tokensPerSecondPerGpu: scaled(score.tokensPerSecondPerGpu),
+    mfu: scaled(score.mfu),
+  };
 }
 
 /**

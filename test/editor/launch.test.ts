@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { showView } from '../grid/controls';
 import { testWorkbench } from '../harness/testWorkbench';
 
 const START = 'torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size';
@@ -31,6 +32,7 @@ describe('launch files', () => {
     await says('16 ranks · tp 8 · pp 2').waitFor();
     await workbench.screenshot('launch-lens');
     await workbench.lens('Show Ranks').click();
+    await showView(grid, 'Where');
     await grid.locator('.summary').getByText('16 ranks').waitFor();
     await grid.getByText('tp 8 × pp 2').first().waitFor();
     await workbench.screenshot('launch-ranks');

@@ -13,16 +13,9 @@ export async function openMenu(page: Panel, name: string): Promise<void> {
   }
 }
 
-/** Shows a view: by its tab, or in a narrow pane by the list of the views. */
+/** Shows a view by its tab, which may have to be scrolled to. */
 export async function showView(page: Panel, name: string): Promise<void> {
-  const tab = page.getByRole('button', { name, exact: true });
-  const list = page.getByRole('combobox', { name: 'View', exact: true });
-  await tab.or(list).first().waitFor();
-  if (await tab.isVisible()) {
-    await tab.click();
-  } else {
-    await list.selectOption({ label: name });
-  }
+  await page.locator(`.tab:text-is("${name}")`).click();
 }
 
 /** Red, green and blue. */
@@ -46,5 +39,5 @@ export const pixelsOf = (page: Panel, colour: Colour): Promise<number> =>
   }, colour);
 
 /** The name of the view that is shown. */
-export const shownView = (page: Panel): Promise<string> =>
-  page.locator('.views').evaluate((list: HTMLSelectElement) => list.selectedOptions[0]?.textContent ?? '');
+export const shownView = async (page: Panel): Promise<string> =>
+  (await page.locator('.tab[aria-pressed="true"]').textContent()) ?? '';

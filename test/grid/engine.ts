@@ -1,11 +1,38 @@
 // What the panel's tests, pictures and benchmarks need of the engine, and the messages that the editor makes with it.
 import { layoutMessage as messageOf } from '../../client/grid/messages';
-import { check } from '../../layout';
+import { check, tradeoffSteps } from '../../layout';
+import { scoresOfFacts } from '../../layout/cost';
+import { costOf } from '../../picture/cost';
+import type { PanelBase, ToPanel } from '../../webview/panel/messages';
 
 export { check, processGroups } from '../../layout';
 export { physicalPlacement } from '../../picture/physical';
 
 export const layoutMessage = (text: string, title: string) => {
   const checked = check(text);
-  return messageOf(checked, checked.diagnostics, title);
+  return messageOf(checked, checked.diagnostics, { uri: 'file:///a.layout.yaml', title });
 };
+
+/** What the editor sends a moment after a layout. */
+export function tradeoffsMessage(text: string): ToPanel {
+  const steps = tradeoffSteps(check(text), null);
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) {
+      return { type: 'tradeoffs', tradeoffs: step.value };
+    }
+  }
+}
+
+/** A layout to compare with, as the editor sends it. */
+export function baseOf(text: string, title: string): PanelBase {
+  const { facts, resolved } = check(text);
+  return {
+    title,
+    file: null,
+    layout: resolved,
+    problem: null,
+    scores: facts && resolved && scoresOfFacts(facts),
+    cost: facts && resolved && costOf(facts).cost,
+    run: null,
+  };
+}

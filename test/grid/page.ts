@@ -63,9 +63,11 @@ export async function startGrid({ gpu = false } = {}): Promise<Grid> {
     width = 1200,
     height = 760,
     scale = 1,
-    state = {},
+    state: chosen = {},
   }: GridOptions = {}): Promise<GridPage> => {
     const { kind, css } = themeOf(theme);
+    // a test of one view says which; most are of pictures of ranks
+    const state = { view: 'physical', ...Object(chosen) };
     const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: scale });
     const page = await context.newPage();
     const errors: Error[] = [];

@@ -411,11 +411,10 @@ describe('smoke results', () => {
 describe('comparing', () => {
   test('two layouts stand side by side, and the ranks that differ are counted, listed and marked', () =>
     withPanel(mimo, { state: { colour: 'tp' } }, async ({ page, send }) => {
-      const { layout } = grid.engine.layoutMessage(mimo.replace('tp: 2\n    pp: 2', 'tp: 4'), 'b');
-      await openMenu(page, 'More');
+      const base = grid.engine.baseOf(mimo.replace('tp: 2\n    pp: 2', 'tp: 4'), 'the last commit');
       await page.getByLabel('Compare with').selectOption('commit');
-      expect(await sent(page, 'compare')).toEqual([{ type: 'compare', with: 'commit', file: null }]);
-      await send({ type: 'base', base: { title: 'the last commit', file: null, layout, problem: null } });
+      expect((await sent(page, 'compare')).at(-1)).toEqual({ type: 'compare', with: 'commit', file: null });
+      await send({ type: 'base', base });
       expect(await picture(page).count()).toBe(2);
       const card = page.getByRole('region', { name: 'Difference' });
       expect(await card.textContent()).toMatch(
@@ -734,8 +733,7 @@ describe('a million ranks', () => {
       const before = await arrays();
       await sendText(MILLION);
       const text = layoutText('million', 131_072, { tp: 8, pp: 16, cp: 4 });
-      const { layout } = grid.engine.layoutMessage(text, 'before');
-      await send({ type: 'base', base: { title: 'the last commit', file: null, layout, problem: null } });
+      await send({ type: 'base', base: grid.engine.baseOf(text, 'the last commit') });
       await says(page, /1,048,576 ranks differ/);
       await settled(page);
       for (const canvas of await picture(page).all()) {

@@ -38,6 +38,10 @@ interface Shot extends Omit<GridOptions, 'theme'> {
   readonly text: string;
   readonly broken?: string;
   readonly base?: string;
+  /** Whether the base gives its numbers alone, as the saved file does. */
+  readonly savedOnly?: boolean;
+  /** The change that is looked at: its place in the list. */
+  readonly change?: number;
   readonly smoke?: boolean;
   readonly run?: object;
   readonly hover?: readonly [number, number];
@@ -82,7 +86,30 @@ const largeText = (nodes: number, degrees: Readonly<Record<string, number>>) =>
 
 const million = largeText(131_072, { tp: 8, pp: 32, cp: 4 });
 
+/** The widths of the panel: beside an editor, beside one and a side bar, and narrowest. */
+const TRADEOFF_WIDTHS = { wide: [1280, 800], half: [541, 760], narrow: [316, 640] } as const;
+
 const states: readonly Shot[] = [
+  ...Object.entries(TRADEOFF_WIDTHS).map(([name, [width, height]]) => ({
+    name: `tradeoffs-${name}`,
+    text: moe,
+    base: moe.replace('tp: 4', 'tp: 8'),
+    savedOnly: true,
+    change: 2,
+    width,
+    height,
+    state: { view: 'tradeoffs' },
+    themes: ALL,
+  })),
+  { name: 'tradeoffs-unknown', text: mimo, state: { view: 'tradeoffs' }, width: 541 },
+  {
+    name: 'tradeoffs-wrong',
+    text: moe,
+    broken: moe.replace('pp: 4', 'pp: 3'),
+    state: { view: 'tradeoffs' },
+    width: 541,
+  },
+  { name: 'tradeoffs-200', text: moe, state: { view: 'tradeoffs' }, width: 640, height: 420, scale: 2 },
   { name: 'mimo-8', text: mimo, themes: ALL },
   { name: 'moe-64', text: moe, state: { colour: 'pp' }, themes: ALL },
   { name: 'moe-64-logical', text: moe, state: { view: 'logical', colour: 'dp' } },
@@ -194,10 +221,25 @@ const grid = await startGrid();
 try {
   await mkdir(folder, { recursive: true });
   const chosen = pictures.filter(({ name }) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)));
-  for (const { name, text, broken, base, smoke, run, hover, themes = ['dark' as const], ...options } of chosen) {
+  for (const {
+    name,
+    text,
+    broken,
+    base,
+    savedOnly,
+    change,
+    smoke,
+    run,
+    hover,
+    themes = ['dark' as const],
+    ...options
+  } of chosen) {
     for (const theme of themes) {
       const { page, errors, send, sendText, close } = await grid.open({ ...options, theme });
       await sendText(text);
+      if (options.state === undefined || Reflect.get(Object(options.state), 'view') === 'tradeoffs') {
+        await send(grid.engine.tradeoffsMessage(text));
+      }
       if (broken) {
         await sendText(broken);
       }
@@ -208,8 +250,11 @@ try {
         await send({ type: 'run', report: run });
       }
       if (base) {
-        const { layout } = grid.engine.layoutMessage(base, 'before');
-        await send({ type: 'base', base: { title: 'the last commit', file: null, layout, problem: null } });
+        const found = grid.engine.baseOf(base, 'the last commit');
+        await send({ type: 'base', base: savedOnly ? { ...found, title: 'the saved file', layout: null } : found });
+      }
+      if (change !== undefined) {
+        await page.locator('.change-row').nth(change).click();
       }
       if (hover) {
         await page.mouse.move(...hover);

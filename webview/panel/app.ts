@@ -16,7 +16,7 @@ import { type CompareWith, type FromPanel, isToPanel, MAX_FAILED, type ToPanel }
 import { PanelModel } from './model';
 import { Screen, standingOut } from './screen';
 import { Spotlight } from './spotlight';
-import { type PanelState, restoredState, WHOLE } from './state';
+import { type PanelState, restoredState, stateOfAnother, WHOLE } from './state';
 
 /** What the editor gives to a webview. */
 export interface VsCodeApi {
@@ -70,6 +70,9 @@ export class GridApp {
       },
       revealModule: (module) => api.postMessage({ type: 'reveal', module }),
       revealLine: (line) => api.postMessage({ type: 'revealLine', line }),
+      tryChange: (kind, index, how) => api.postMessage({ type: 'tryChange', kind, index, how }),
+      addKey: (key) => api.postMessage({ type: 'addKey', key }),
+      announce: (text) => this.#screen.announce(text),
       copy: (text, what) => this.#copy(text, what),
       runSmokeJob: () => api.postMessage({ type: 'runSmokeJob' }),
       openRun: () => api.postMessage({ type: 'openRun' }),
@@ -86,7 +89,11 @@ export class GridApp {
         keyed: (event) => handleKey(event, this.#keys()),
       },
       {
-        compare: (what) => this.#compare(what),
+        lock: (locked) => {
+          this.#remember({ locked });
+          this.api.postMessage({ type: 'lock', locked });
+          this.#render();
+        },
         export: (format) => void this.#export(format),
         exportTable: () => this.#exportTable(),
         frame: (on) => {
@@ -94,15 +101,23 @@ export class GridApp {
         },
         found: (found, index) => this.#found(found, index),
       },
+      (what) => this.#compare(what),
       () => this.#scene(),
       () => this.#spotlight.focus,
       (ranks) => this.#writeFailed(ranks),
     );
     this.#listen();
     this.api.setState(this.#state);
+    this.api.postMessage({ type: 'lock', locked: this.#state.locked });
     this.api.postMessage({ type: 'ready' });
-    if (this.#state.compare !== 'nothing') {
-      this.api.postMessage({ type: 'compare', with: this.#state.compare, file: this.#state.baseFile });
+    this.#askForBase();
+  }
+
+  /** Asks for the layout that a person compares with. */
+  #askForBase(): void {
+    const { compare, baseFile } = this.#state;
+    if (compare !== 'nothing') {
+      this.api.postMessage({ type: 'compare', with: compare, file: baseFile });
     }
   }
 
@@ -126,6 +141,9 @@ export class GridApp {
   }
 
   #receive(message: ToPanel): void {
+    if (message.type === 'layout' && message.uri !== this.#state.uri) {
+      this.#follow(message.uri);
+    }
     const spoken = this.#model.receive(message);
     if (spoken !== '') {
       this.#screen.announce(spoken);
@@ -138,13 +156,21 @@ export class GridApp {
       this.#askRecoveries();
     }
     if (message.type === 'base') {
-      this.#remember(message.base ? { baseFile: message.base.file } : { compare: 'nothing', baseFile: null });
+      this.#remember(message.base ? { baseFile: message.base.file } : this.#withoutBase());
     }
     if (message.type === 'showSmoke' || message.type === 'showRun') {
       this.#change({ view: message.type === 'showRun' ? 'run' : 'smoke' });
       return;
     }
     this.#render();
+  }
+
+  /** Shows another document: what a person chose of views stays, what belongs to the old document goes. */
+  #follow(uri: string): void {
+    this.#state = stateOfAnother(this.#state, uri);
+    this.api.setState(this.#state);
+    this.#spotlight.forget();
+    this.#askForBase();
   }
 
   #remember(part: Partial<PanelState>): void {
@@ -384,6 +410,11 @@ export class GridApp {
   #copy(text: string, what: string): void {
     this.api.postMessage({ type: 'copy', text });
     this.#screen.announce(`Copied the ${what}`);
+  }
+
+  /** A file that was never saved has no saved text: the choice stays for when it has. */
+  #withoutBase(): Pick<PanelState, 'compare' | 'baseFile'> {
+    return { compare: this.#state.compare === 'saved' ? 'saved' : 'nothing', baseFile: null };
   }
 
   #compare(what: CompareWith): void {

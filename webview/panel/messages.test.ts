@@ -3,7 +3,8 @@ import { layoutMessage } from '../../client/grid/messages';
 import { applyEdits, check, failureEdits, failurePlan, understand } from '../../layout';
 import { isRunReport, isToPanel, parseFromPanel } from './messages';
 
-const messageOf = (text: string) => layoutMessage(check(text), check(text).diagnostics, 'a');
+const ABOUT = { uri: 'file:///a.layout.yaml', title: 'a' };
+const messageOf = (text: string) => layoutMessage(check(text), check(text).diagnostics, ABOUT);
 
 describe('messages between the panel and the editor', () => {
   test('what the panel sends is read as it is', () => {
@@ -45,10 +46,10 @@ describe('messages between the panel and the editor', () => {
     const text = 'layout: 1\nworld_size: 8\nparallelism:\n  tp: 3\n';
     expect(messageOf(text).diagnostics).toMatchObject([{ code: 'dense-factorization', severity: 'error', line: 3 }]);
     const weighed = check(text, new Map([['dense-factorization', 'warning']]));
-    expect(layoutMessage(understand(text), weighed.diagnostics, 'a').diagnostics).toMatchObject([
+    expect(layoutMessage(understand(text), weighed.diagnostics, ABOUT).diagnostics).toMatchObject([
       { code: 'dense-factorization', severity: 'warning', line: 3 },
     ]);
-    expect(layoutMessage(understand(text), [], 'a').diagnostics).toEqual([]);
+    expect(layoutMessage(understand(text), [], ABOUT).diagnostics).toEqual([]);
   });
 
   test('a file that is not whole still says where its modules lie, and where its diagnostics are', () => {

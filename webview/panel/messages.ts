@@ -1,5 +1,6 @@
 import type { ModuleSequence, Recovery, ResolvedLayout, Severity } from '../../layout';
-import type { CostResult } from '../../picture/cost';
+import type { ModuleScore, RunMark, Tradeoffs } from '../../layout/cost';
+import type { Cost, CostResult } from '../../picture/cost';
 import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
@@ -43,14 +44,22 @@ export interface PanelBase {
   readonly file: string | null;
   /** Null where it cannot be read, or its errors leave a number undefined. */
   readonly layout: ResolvedLayout | null;
-  /** Why there is no layout. */
+  /** Why there is no layout; null also where the numbers alone are compared. */
   readonly problem: string | null;
+  /** What it scores; null where it has errors. */
+  readonly scores: readonly ModuleScore[] | null;
+  /** What it costs, for outlines; null where that is not known. */
+  readonly cost: Cost | null;
+  /** The measured run that it is. */
+  readonly run: RunMark | null;
 }
 
 /** What the editor tells the panel. Ranks are never sent: the panel does its own arithmetic. */
 export type ToPanel =
   | {
       readonly type: 'layout';
+      /** The address of the document; another one than before where the panel follows the editor. */
+      readonly uri: string;
       readonly title: string;
       /** Null where the file has errors that leave a number open: the panel keeps its last picture, greyed. */
       readonly layout: ResolvedLayout | null;
@@ -62,6 +71,8 @@ export type ToPanel =
       readonly stages: readonly StageLayers[];
       /** What the layout costs, or why that is not known. */
       readonly cost: CostResult;
+      /** What each module scores; null where the file has errors. */
+      readonly scores: readonly ModuleScore[] | null;
       readonly diagnostics: readonly PanelDiagnostic[];
     }
   /** The cursor is in this module (null: in none). */
@@ -70,6 +81,8 @@ export type ToPanel =
   | { readonly type: 'base'; readonly base: PanelBase | null }
   /** How the job goes on without these ranks. */
   | { readonly type: 'recoveries'; readonly ranks: readonly number[]; readonly recoveries: readonly Recovery[] }
+  /** What the last text is weighed against. It comes a moment after the layout. */
+  | { readonly type: 'tradeoffs'; readonly tradeoffs: Tradeoffs }
   | ({ readonly type: 'smoke' } & SmokeReport)
   /** What `verify` found of a run. */
   | { readonly type: 'run'; readonly report: RunReport }
@@ -79,7 +92,12 @@ export type ToPanel =
   | { readonly type: 'showRun' };
 
 /** With what a layout can be compared. */
-export type CompareWith = 'nothing' | 'commit' | 'file';
+export const COMPARISONS = ['nothing', 'saved', 'commit', 'file', 'run'] as const;
+export type CompareWith = (typeof COMPARISONS)[number];
+
+/** A layout that a person may put in place of the text: one change away, or one of the front. */
+export const CHANGES = ['neighbour', 'front'] as const;
+export type ChangeKind = (typeof CHANGES)[number];
 
 /** What the panel tells the editor. */
 export type FromPanel =
@@ -97,6 +115,12 @@ export type FromPanel =
   | { readonly type: 'copy'; readonly text: string }
   /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
   | { readonly type: 'compare'; readonly with: CompareWith; readonly file: string | null }
+  /** Show what a change of the last trade-offs does to the text, or make it: one step of undo. */
+  | { readonly type: 'tryChange'; readonly kind: ChangeKind; readonly index: number; readonly how: 'preview' | 'apply' }
+  /** Write a key that the file lacks, and let a person choose its value. */
+  | { readonly type: 'addKey'; readonly key: string }
+  /** Stay with this document, or follow the editor. */
+  | { readonly type: 'lock'; readonly locked: boolean }
   | { readonly type: 'runSmokeJob' }
   /** Verify the layout against the run with these files; without any, the editor asks for them. */
   | { readonly type: 'verifyRun'; readonly addresses: readonly string[] }
@@ -121,7 +145,10 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
   askRecoveries: { ranks: arrayOf(isIndex, MAX_FAILED) },
   writeRecovery: { way: oneOf('spare-nodes', 'replicas-out'), ranks: arrayOf(isIndex, MAX_FAILED) },
   copy: { text: isString },
-  compare: { with: oneOf('nothing', 'commit', 'file'), file: isName },
+  compare: { with: oneOf(...COMPARISONS), file: isName },
+  tryChange: { kind: oneOf(...CHANGES), index: isIndex, how: oneOf('preview', 'apply') },
+  addKey: { key: isString },
+  lock: { locked: isBoolean },
   runSmokeJob: {},
   verifyRun: { addresses: arrayOf(isString, MAX_DROPPED) },
   openRun: {},
@@ -176,6 +203,7 @@ const TYPES: readonly ToPanel['type'][] = [
   'cursor',
   'base',
   'recoveries',
+  'tradeoffs',
   'smoke',
   'run',
   'showSmoke',

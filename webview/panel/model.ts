@@ -1,4 +1,5 @@
 import { countOf, type ModuleSequence, type ResolvedLayout } from '../../layout';
+import type { ModuleScore, Tradeoffs } from '../../layout/cost';
 import type { CostResult } from '../../picture/cost';
 import { type Difference, differenceOf } from '../../picture/difference';
 import { isDrawn } from '../../picture/drawing';
@@ -23,6 +24,15 @@ export class PanelModel {
   shards: readonly PanelShards[] = [];
   stages: readonly StageLayers[] = [];
   cost: CostResult = { cost: null, reason: 'The layout has errors.' };
+  /** The last scores that were known. */
+  scores: readonly ModuleScore[] = [];
+  /** Whether the text has errors, so that the scores are those of an older one. */
+  isUnsound = false;
+  tradeoffs: Tradeoffs | null = null;
+  /** Whether the trade-offs are of an older text. */
+  isWeighing = true;
+  /** The address of the document. */
+  uri = '';
   /** The module that the cursor is in. */
   cursorModule: string | null = null;
   base: PanelBase | null = null;
@@ -46,6 +56,10 @@ export class PanelModel {
         this.base = message.base;
         this.#compare();
         return this.#comparison();
+      case 'tradeoffs':
+        this.tradeoffs = message.tradeoffs;
+        this.isWeighing = false;
+        return '';
       case 'smoke':
         this.#report = message;
         this.results = this.layout && new SmokeOutcome(this.layout, message);
@@ -66,8 +80,15 @@ export class PanelModel {
   }
 
   #receiveLayout(message: Extract<ToPanel, { type: 'layout' }>): void {
-    const { title, layout, outline, sequences, shards, stages, cost, diagnostics } = message;
+    const { uri, title, layout, outline, sequences, shards, stages, cost, scores, diagnostics } = message;
+    if (uri !== this.uri) {
+      this.#forget();
+      this.uri = uri;
+    }
     this.isTold = true;
+    this.isWeighing = true;
+    this.isUnsound = scores === null;
+    this.scores = scores ?? this.scores;
     this.diagnostics = diagnostics;
     this.outline = outline;
     this.isStale = layout === null && this.layout !== null;
@@ -81,6 +102,18 @@ export class PanelModel {
       this.results = this.#report && new SmokeOutcome(layout, this.#report);
       this.#compare();
     }
+  }
+
+  /** Lets go of all that belongs to another document. */
+  #forget(): void {
+    this.layout = null;
+    this.scores = [];
+    this.tradeoffs = null;
+    this.base = null;
+    this.results = null;
+    this.run = null;
+    this.#report = null;
+    this.cursorModule = null;
   }
 
   #compare(): void {

@@ -13,11 +13,13 @@ import { viewOf } from '../views';
 import type { Scene, Sketch } from '../views/view';
 import { worldSheet } from '../views/world';
 import { differenceCard, rankDetails, summary } from './details';
-import { h, replaceKeepingFocus } from './dom';
+import { button, h, replaceKeepingFocus } from './dom';
 import { failureCard } from './failureCard';
 import { legendElements } from './legend';
+import type { CompareWith } from './messages';
 import type { PanelModel } from './model';
 import { noticeOf } from './notice';
+import { Scoreboard } from './scoreboard';
 import { Stage, type StageEvents } from './stage';
 import { Toolbar, type ToolbarActions } from './toolbar';
 
@@ -32,7 +34,10 @@ export class Screen {
   readonly #notice = h('div', { class: 'notice', role: 'alert', hidden: true });
   readonly #title = h('h1');
   readonly #sub = h('p', { class: 'sub' });
-  readonly #details = h('aside', { class: 'details', 'aria-label': 'Rank' });
+  readonly #details = h('div', { class: 'details-body' });
+  readonly #aside: HTMLElement;
+  readonly #body: HTMLElement;
+  readonly #scoreboard: Scoreboard;
   #detailsTimer: ReturnType<typeof setTimeout> | undefined;
   #legendTimer: ReturnType<typeof setTimeout> | undefined;
   /** The picture that is shown, and how many ranks a pixel stood for when its legend was written. */
@@ -48,6 +53,7 @@ export class Screen {
     root: HTMLElement,
     stageEvents: Omit<StageEvents, 'drawn'>,
     toolbarActions: ToolbarActions,
+    compare: (what: CompareWith) => void,
     readonly scene: () => Scene | null,
     readonly focus: () => number,
     readonly writeFailed: (ranks: readonly number[]) => void,
@@ -59,18 +65,28 @@ export class Screen {
       },
     });
     this.toolbar = new Toolbar(toolbarActions);
-    root.append(
-      this.toolbar.element,
+    this.#scoreboard = new Scoreboard(compare);
+    const grow = button('⌃', () => this.#grow(grow), {
+      class: 'grow',
+      'aria-expanded': 'false',
+      'aria-label': 'All of the list',
+    });
+    this.#aside = h('aside', { class: 'details', 'aria-label': 'Rank' }, grow, this.#details);
+    this.#body = h(
+      'div',
+      { class: 'body' },
+      h('div', { class: 'main' }, h('div', { class: 'headline' }, this.#title, this.#sub), this.stage.element),
+      this.#aside,
       this.#notice,
-      h(
-        'div',
-        { class: 'body' },
-        h('div', { class: 'main' }, h('div', { class: 'headline' }, this.#title, this.#sub), this.stage.element),
-        this.#details,
-      ),
-      this.#live,
     );
+    root.append(this.toolbar.element, this.#scoreboard.element, this.#body, this.#live);
     this.stage.prepare();
+  }
+
+  /** Opens the card at the foot of a narrow pane, or folds it to three lines. */
+  #grow(grow: HTMLElement): void {
+    const isOpen = this.#aside.classList.toggle('open');
+    grow.setAttribute('aria-expanded', String(isOpen));
   }
 
   /** The picture that is shown; null while the view has none. */
@@ -90,6 +106,8 @@ export class Screen {
       return;
     }
     const view = viewOf(scene);
+    this.#body.classList.toggle('wide', view.isWide === true);
+    this.#scoreboard.render(scene, model.isUnsound);
     this.#renderNotice(model, scene.actions, view.id === 'world');
     const { title, sub } = view.headline(scene);
     // a range stays on one line

@@ -20,6 +20,14 @@ export class Spotlight {
     this.focus = rank;
   }
 
+  /** Lets go of all ranks: those of another document. */
+  forget(): void {
+    this.focus = -1;
+    this.highlighted = [];
+    this.previewed = [];
+    this.anchor = -1;
+  }
+
   /** Drops ranks beyond the world; returns whether the focus was one of them. */
   limit(worldSize: number): boolean {
     this.highlighted = this.highlighted.filter((rank) => rank < worldSize);

@@ -1,7 +1,7 @@
 import type { GridKind } from '../../picture/logical';
 import type { Viewport } from '../render/canvas';
 import { VIEW_IDS, type ViewId } from '../views/ids';
-import { type CompareWith, MAX_FAILED } from './messages';
+import { COMPARISONS, type CompareWith, MAX_FAILED } from './messages';
 
 /** What a person chose; it survives hiding, moving and reloading the panel. */
 export interface PanelState {
@@ -28,6 +28,8 @@ export interface PanelState {
   /** Ranks marked as failed that are not in the file. */
   readonly failed: readonly number[];
   readonly viewport: Viewport;
+  /** Whether the panel stays with its document while another one becomes active. */
+  readonly locked: boolean;
 }
 
 export const WHOLE: Viewport = { zoom: 1, x: 0.5, y: 0.5 };
@@ -41,7 +43,7 @@ export function restoredState(value: unknown, uri: string): PanelState {
   const isRank = (rank: unknown): rank is number => Number.isSafeInteger(rank) && Number(rank) >= 0;
   return {
     uri,
-    view: one('view', VIEW_IDS, 'physical'),
+    view: one('view', VIEW_IDS, 'tradeoffs'),
     colour: text('colour', ''),
     group: text('group', ''),
     isolated: saved.isolated === true,
@@ -51,11 +53,28 @@ export function restoredState(value: unknown, uri: string): PanelState {
     module: text('module', ''),
     measure: one('measure', ['result', 'bandwidth'], 'result'),
     part: text('part', ''),
-    compare: one('compare', ['nothing', 'commit', 'file'], 'nothing'),
+    compare: one('compare', COMPARISONS, 'saved'),
     baseFile: typeof saved.baseFile === 'string' ? saved.baseFile : null,
     rank: isRank(saved.rank) ? saved.rank : -1,
     failed: Array.isArray(saved.failed) ? saved.failed.filter(isRank).slice(0, MAX_FAILED) : [],
     viewport: viewportOf(saved.viewport),
+    locked: saved.locked === true,
+  };
+}
+
+/** What of a person's choices holds for another document. */
+export function stateOfAnother(state: PanelState, uri: string): PanelState {
+  return {
+    ...state,
+    uri,
+    compare: state.compare === 'commit' ? 'commit' : 'saved',
+    baseFile: null,
+    group: '',
+    isolated: false,
+    module: '',
+    rank: -1,
+    failed: [],
+    viewport: WHOLE,
   };
 }
 

@@ -3,13 +3,13 @@ import { type Conditions, type Found, findRanks, type Matches } from '../../pict
 import type { ExportFormat } from '../render/export';
 import { viewOf, viewsOf } from '../views';
 import type { Scene } from '../views/view';
-import { button, h, type Option, picker, replaceKeepingFocus } from './dom';
+import { button, h, replaceKeepingFocus } from './dom';
 import { Menu } from './menu';
-import type { CompareWith } from './messages';
 
 /** The actions of the toolbar that do more than change the state. */
 export interface ToolbarActions {
-  compare(what: CompareWith): void;
+  /** Whether the panel stays with its document while another one becomes active. */
+  lock(locked: boolean): void;
   export(format: ExportFormat): void;
   /** Saves all ranks as comma-separated values. */
   exportTable(): void;
@@ -17,12 +17,6 @@ export interface ToolbarActions {
   frame(on: boolean): void;
   found(found: Found, index: number): void;
 }
-
-const COMPARISONS: readonly Option<CompareWith>[] = [
-  { value: 'nothing', label: 'nothing' },
-  { value: 'commit', label: 'last commit' },
-  { value: 'file', label: 'another file …' },
-];
 
 /** What keys do while a picture has the focus. */
 const KEYS: readonly (readonly [string, string])[] = [
@@ -42,18 +36,12 @@ export class Toolbar {
   readonly element: HTMLElement;
   readonly #tools: HTMLElement;
   readonly #tabs = h('div', { class: 'tabs', role: 'group', 'aria-label': 'View' });
-  /** The same choice where the row is narrow. */
-  readonly #select = h('select', {
-    class: 'views',
-    inert: true,
-    'aria-label': 'View',
-    'data-keep': 'views',
-  });
   readonly #finder: Finder;
   readonly #options = new Menu('View', 'What this view shows');
-  readonly #more = new Menu('More', 'Compare, export, mark failed ranks');
+  readonly #more = new Menu('More', 'Lock, export, mark failed ranks');
   readonly #help = new Menu('?', 'Keys');
   #framing = false;
+  #shown = '';
 
   constructor(readonly actions: ToolbarActions) {
     this.#finder = new Finder((found, index) => actions.found(found, index));
@@ -68,7 +56,8 @@ export class Toolbar {
       this.#help.element,
     );
     this.#tools = tools;
-    this.element = h('header', { class: 'chrome' }, this.#select, this.#tabs, tools);
+    this.element = h('header', { class: 'chrome' }, this.#tabs, tools);
+    this.#tabs.addEventListener('wheel', (event) => this.#scroll(event), { passive: false });
   }
 
   focusFind(): void {
@@ -80,7 +69,6 @@ export class Toolbar {
     const view = viewOf(scene);
     const views = viewsOf(scene);
     this.#finder.search = (text) => findRanks(scene.layout, text, conditions);
-    this.#select.inert = false;
     this.#tools.inert = false;
     const tabs = views.map(({ id, label, question }) =>
       button(label, () => scene.actions.change({ view: id }), {
@@ -91,17 +79,25 @@ export class Toolbar {
       }),
     );
     replaceKeepingFocus(this.#tabs, ...tabs);
-    this.#select.replaceChildren(
-      ...views.map(({ id, label }) => h('option', { value: id, selected: id === view.id }, label)),
-    );
-    this.#select.onchange = () => {
-      const chosen = views.find(({ id }) => id === this.#select.value);
-      if (chosen) {
-        scene.actions.change({ view: chosen.id });
-      }
-    };
+    this.#reveal(view.id);
     this.#options.fill(...(view.pickers?.(scene) ?? []));
     this.#more.fill(...this.#entries(scene, drawn));
+  }
+
+  /** Brings the tab of another view into sight; the row stays where a person scrolled it while the view stays. */
+  #reveal(view: string): void {
+    if (view !== this.#shown) {
+      this.#shown = view;
+      this.#tabs.querySelector('[aria-pressed="true"]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    }
+  }
+
+  /** A wheel that turns up and down moves the row of tabs aside. */
+  #scroll(event: WheelEvent): void {
+    if (event.deltaX === 0 && this.#tabs.scrollWidth > this.#tabs.clientWidth) {
+      this.#tabs.scrollLeft += event.deltaY;
+      event.preventDefault();
+    }
   }
 
   #entries(scene: Scene, drawn: boolean): HTMLElement[] {
@@ -113,8 +109,15 @@ export class Toolbar {
       'data-keep': 'mark failed',
       title: 'Click or drag over ranks to mark them as failed',
     });
+    const { locked } = scene.state;
+    const lock = button('Stay with this layout', () => this.actions.lock(!locked), {
+      class: 'entry',
+      'aria-pressed': String(locked),
+      'data-keep': 'lock',
+      title: 'Otherwise the panel follows the active layout',
+    });
     return [
-      picker('Compare with', COMPARISONS, scene.state.compare, (what) => this.actions.compare(what)),
+      lock,
       ...(drawn ? [framer] : []),
       ...(drawn || viewOf(scene).diagram ? [save('svg'), save('png')] : []),
       button('Export CSV', () => this.actions.exportTable(), { class: 'entry' }),

@@ -1,5 +1,6 @@
 /** The views in the order in which they are offered. */
 export const VIEW_IDS = [
+  'tradeoffs',
   'physical',
   'logical',
   'groups',

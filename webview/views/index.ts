@@ -6,10 +6,11 @@ import { run } from './run';
 import { sequence } from './sequence';
 import { smoke } from './smoke';
 import { table } from './table';
+import { tradeoffs } from './tradeoffs';
 import type { Scene, View } from './view';
 import { world } from './world';
 
-const BY_ID = { physical, logical, groups, cost, sequence, ntp, world, smoke, run, table };
+const BY_ID = { tradeoffs, physical, logical, groups, cost, sequence, ntp, world, smoke, run, table };
 
 /** The views that have something to show, in the order in which they are offered. */
 export const viewsOf = (scene: Scene): View[] =>

@@ -2,6 +2,7 @@ import type { Recovery, ResolvedLayout } from '../../layout';
 import type { Diagram } from '../../picture/diagram';
 import type { Drawing } from '../../picture/drawing';
 import type { Headline } from '../../picture/headline';
+import type { ChangeKind } from '../panel/messages';
 import type { PanelModel } from '../panel/model';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
@@ -20,6 +21,12 @@ export interface Actions {
   writeRecovery(way: Recovery['way']): void;
   revealModule(module: string | null): void;
   revealLine(line: number): void;
+  /** Shows what a change of the trade-offs does to the text, or makes it. */
+  tryChange(kind: ChangeKind, index: number, how: 'preview' | 'apply'): void;
+  /** Writes a key that the file lacks. */
+  addKey(key: string): void;
+  /** Says something to a screen reader. */
+  announce(text: string): void;
   copy(text: string, what: string): void;
   runSmokeJob(): void;
   /** Asks for the result of `verify`. */
@@ -59,4 +66,6 @@ export interface View {
   /** The exported diagram of a view without a picture of ranks. */
   readonly diagram?: (scene: Scene, width: number) => Diagram;
   readonly content?: (scene: Scene) => HTMLElement | null;
+  /** Whether it has nothing to do with single ranks: the list beside it is hidden. */
+  readonly isWide?: boolean;
 }

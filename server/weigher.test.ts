@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { CancellationTokenSource } from 'vscode-languageserver';
+import { check, type Tradeoffs, tradeoffSteps } from '../layout';
+import { Weigher } from './weigher';
+
+const LAYOUT = `layout: 1
+cluster: {nodes: 2, gpus_per_node: 8, gpu: H100}
+parallelism: {tp: 4, pp: 2}
+model: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, num_query_groups: 8, vocab_size: 128256}
+sequence: {seq_length: 4096, sequence_parallel: true}
+batch: {micro_batch_size: 1, global_batch_size: 64}
+`;
+
+function atOnce(text: string): Tradeoffs {
+  const steps = tradeoffSteps(check(text), null);
+  for (let step = steps.next(); ; step = steps.next()) {
+    if (step.done) {
+      return step.value;
+    }
+  }
+}
+
+test('slices give what one go gives, and other work runs between them', async () => {
+  let between = 0;
+  const timer = setInterval(() => between++);
+  const sliced = await new Weigher().tradeoffs(check(LAYOUT), new CancellationTokenSource().token);
+  clearInterval(timer);
+  expect(sliced).toEqual(atOnce(LAYOUT));
+  expect(between).toBeGreaterThan(0);
+});
+
+test('what was worked out for a model and a machine holds for other degrees', async () => {
+  const weigher = new Weigher();
+  const { token } = new CancellationTokenSource();
+  const first = await weigher.tradeoffs(check(LAYOUT), token);
+  const other = LAYOUT.replace('tp: 4', 'tp: 2');
+  const second = await weigher.tradeoffs(check(other), token);
+  expect(second?.alternatives).toBe(first?.alternatives);
+  expect(second).toEqual(atOnce(other));
+});
+
+test('a cancelled request ends with nothing', async () => {
+  const source = new CancellationTokenSource();
+  const answer = new Weigher().tradeoffs(check(LAYOUT), source.token);
+  source.cancel();
+  expect(await answer).toBeNull();
+});

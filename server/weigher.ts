@@ -1,0 +1,42 @@
+import type { CancellationToken } from 'vscode-languageserver';
+import { type Alternatives, alternativesKey, type Checked, type Tradeoffs, tradeoffSteps } from '../layout';
+
+/** How long the server works before it looks for messages, in milliseconds. */
+const SLICE_MS = 8;
+
+/** For how many models and machines the alternatives are kept. */
+const MAX_KEPT = 4;
+
+/** Weighs layouts against others, in slices: no request waits for it, and a newer text takes its place. */
+export class Weigher {
+  /** What does not change with a degree is worked out once. */
+  readonly #known = new Map<string, Alternatives>();
+
+  /** The trade-offs of a layout; null where they were cancelled. */
+  async tradeoffs(checked: Checked, token: CancellationToken): Promise<Tradeoffs | null> {
+    const key = alternativesKey(checked.text);
+    const steps = tradeoffSteps(checked, this.#known.get(key) ?? null);
+    for (let step = steps.next(), began = performance.now(); ; step = steps.next()) {
+      if (step.done) {
+        this.#keep(key, step.value.alternatives);
+        return step.value;
+      }
+      if (performance.now() - began > SLICE_MS) {
+        await new Promise((resume) => setTimeout(resume));
+        if (token.isCancellationRequested) {
+          return null;
+        }
+        began = performance.now();
+      }
+    }
+  }
+
+  #keep(key: string, alternatives: Alternatives): void {
+    this.#known.delete(key);
+    this.#known.set(key, alternatives);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_KEPT && oldest !== undefined) {
+      this.#known.delete(oldest);
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import { slowestModule } from '../../layout/cost';
+import { changesInWords } from '../../picture/changes';
+import { type Board, boardsOf, type Figure } from '../../picture/scoreboard';
+import type { Scene } from '../views/view';
+import { h, link, type Option, picker, replaceKeepingFocus, tableOf, tableRow } from './dom';
+import type { CompareWith } from './messages';
+
+const BASES: readonly Option<CompareWith>[] = [
+  { value: 'nothing', label: 'nothing' },
+  { value: 'saved', label: 'the saved file' },
+  { value: 'commit', label: 'the last commit' },
+  { value: 'file', label: 'another layout …' },
+  { value: 'run', label: 'a measured run …' },
+];
+
+/** How many keys that would tell more are offered at once. */
+const MAX_KEYS = 3;
+
+/** The numbers that decide, above every view. It is as high before they are known as after. */
+export class Scoreboard {
+  readonly #boards = h('div', { class: 'boards' });
+  readonly #against = h('div', { class: 'against' });
+  readonly element = h('section', { class: 'scoreboard', 'aria-label': 'Scoreboard' }, this.#boards, this.#against);
+
+  constructor(readonly compare: (what: CompareWith) => void) {
+    this.#boards.append(boardElement({ module: null, figures: EMPTY, reason: null, missing: [] }));
+  }
+
+  /** @param isOld whether the numbers are those of an older text */
+  render(scene: Scene, isOld: boolean): void {
+    const { scores, base, state } = scene;
+    const boards = boardsOf(scores, base?.scores ?? null);
+    const slowest = slowestModule(scores)?.module;
+    this.element.classList.toggle('old', isOld);
+    if (boards.length > 0) {
+      const [only] = boards;
+      this.#boards.replaceChildren(only && boards.length === 1 ? boardElement(only) : boardsTable(boards, slowest));
+    }
+    replaceKeepingFocus(
+      this.#against,
+      picker('Compare with', BASES, state.compare, (what) => this.compare(what)),
+      ...differenceWords(scene),
+      ...keyButtons(scene, boards),
+    );
+  }
+}
+
+const LABELS = ['step', 'memory', 'network', 'tokens/s/GPU', 'MFU', 'bubble'] as const;
+
+/** What stands there before anything is known. */
+const EMPTY: readonly Figure[] = LABELS.map((label) => ({
+  label,
+  value: null,
+  range: null,
+  change: null,
+  verdict: null,
+  alarm: null,
+}));
+
+const boardElement = ({ figures }: Board): HTMLElement => h('dl', { class: 'figures' }, ...figures.map(figureElement));
+
+/** The boards of several modules as a table, a row each: it is no higher than one board for two of them. */
+function boardsTable(boards: readonly Board[], slowest: string | null | undefined): HTMLElement {
+  const rows = boards.map(({ module, figures }) =>
+    tableRow(
+      module === slowest ? `${module}, the slowest` : (module ?? ''),
+      figures.map(({ value, change, verdict, alarm }) =>
+        h('span', { class: `number-of ${alarm ?? ''}` }, value ?? '–', ' ', ...changeElement(change, verdict)),
+      ),
+    ),
+  );
+  return tableOf(['', ...LABELS], rows);
+}
+
+/** What the shape of a change says to those who see no colours. */
+const ARROWS = { better: '✓', worse: '!', same: '' } as const;
+
+function changeElement(change: Figure['change'], verdict: Figure['verdict']): HTMLElement[] {
+  return change === null || verdict === null
+    ? []
+    : [
+        h(
+          'span',
+          { class: `change ${verdict}` },
+          change,
+          h('span', { class: 'visually-hidden' }, ` ${verdict}`),
+          h('span', { 'aria-hidden': 'true' }, ARROWS[verdict]),
+        ),
+      ];
+}
+
+function figureElement({ label, value, range, change, verdict, alarm }: Figure): HTMLElement {
+  return h(
+    'div',
+    { class: `figure ${alarm ?? ''}`, ...(range ? { title: `nine in ten within ${range}` } : {}) },
+    h('dt', {}, h('span', { class: 'label' }, label), ...changeElement(change, verdict)),
+    h('dd', {}, value ?? '–', ...(range ? [h('span', { class: 'range' }, ` ${range}`)] : [])),
+  );
+}
+
+/** How the layout differs from its base, where that is known. */
+function differenceWords({ base, layout }: Scene): HTMLElement[] {
+  if (base?.problem) {
+    return [h('span', { class: 'hint' }, base.problem)];
+  }
+  const words = base?.layout ? changesInWords(base.layout, layout) : [];
+  return words.length > 0 ? [h('span', { class: 'hint' }, words[0] ?? '')] : [];
+}
+
+/** Buttons that add the keys without which a number is not known. */
+function keyButtons({ actions }: Scene, boards: readonly Board[]): HTMLElement[] {
+  const isOpen = boards.some(({ figures }) => figures.some(({ label, value }) => value === null && label !== 'bubble'));
+  const keys = [...new Set(boards.flatMap(({ missing }) => missing))].filter((key) => /^\w+\.\w+$/.test(key));
+  return isOpen && keys.length > 0
+    ? [
+        h(
+          'span',
+          { class: 'lacks' },
+          'Add ',
+          ...keys.slice(0, MAX_KEYS).map((key) => link(key, () => actions.addKey(key), `add ${key}`)),
+        ),
+      ]
+    : [];
+}

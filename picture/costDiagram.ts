@@ -32,11 +32,21 @@ const BETWEEN = 26;
 const UNKNOWN =
   'Once the file says enough, this view shows the memory of each pipeline stage, what a rank sends in a step, and the pipeline schedule.';
 
-/** Does it fit, what travels: memory a stage, traffic a group, the schedule of the pipeline, and what is not known. */
-export function costDiagram({ cost }: CostResult, width: number): Diagram {
+/** The cost of another layout, drawn in outline. */
+export interface CostBase {
+  readonly title: string;
+  readonly cost: Cost;
+}
+
+/**
+ * Does it fit, what travels: memory a stage, traffic a group, the schedule of the pipeline, and what is not known.
+ * @param base a layout to hold it against
+ */
+export function costDiagram({ cost }: CostResult, width: number, base: CostBase | null = null): Diagram {
   const parts = cost
     ? [
-        memoryPart(cost, width),
+        memoryPart(cost, width, base),
+        ...(base ? [linksPart(cost, width, base)] : []),
         ...(cost.flows.length > 0 ? [trafficPart(cost.flows, width)] : []),
         ...(cost.pipeline ? [pipelinePart(cost.pipeline, width)] : []),
         notesPart(cost, width),
@@ -53,17 +63,22 @@ const MAX_STAGES = 24;
 /** Where bars begin under the title of a section, in pixels. */
 const BARS_TOP = 42;
 
-function memoryPart({ stages, gpuBytes }: Cost, width: number): Part {
+function memoryPart({ stages, gpuBytes }: Cost, width: number, base: CostBase | null): Part {
   const all = rowsOf(stages);
   const fullest = all.toSorted((a, b) => totalOf(b.stage) - totalOf(a.stage)).slice(0, MAX_STAGES);
   const shown = all.filter((row) => fullest.includes(row));
   const left = Math.min(width * 0.35, Math.max(...shown.map(({ name }) => widthOf(name))) + 12);
   const room = Math.max(40, width - left - 62);
-  const most = 1.02 * Math.max(gpuBytes ?? 0, ...shown.map(({ stage }) => stage.high));
+  const before = new Map(base?.cost.stages.map((stage) => [stage.name, totalOf(stage)]));
+  const most = 1.02 * Math.max(gpuBytes ?? 0, ...shown.map(({ stage }) => stage.high), ...before.values());
   const x = (bytes: number) => left + (room * bytes) / most;
   const step = shown.length > 12 ? 22 : 27;
   const bottom = BARS_TOP + shown.length * step;
-  const rows = shown.flatMap((row, i) => rowShapes(row, { x, y: BARS_TOP + i * step, width, gpuBytes }));
+  const rows = shown.flatMap((row, i) => {
+    const y = BARS_TOP + i * step;
+    const old = before.get(row.stage.name);
+    return [...rowShapes(row, { x, y, width, gpuBytes }), ...(old === undefined ? [] : [outline(left, x(old), y)])];
+  });
   const limit = gpuBytes === null ? [] : limitShapes(x(gpuBytes), bottom, `${memory(gpuBytes)} a GPU`, width);
   const count = shown.reduce((sum, one) => sum + one.count, 0);
   const more = count < stages.length ? [`the ${count} fullest of ${stages.length} stages`] : [];
@@ -75,10 +90,50 @@ function memoryPart({ stages, gpuBytes }: Cost, width: number): Part {
         { fill: ACTIVATIONS, words: 'activations' },
         { fill: COMMUNICATORS, words: 'communicators (outside of torch)' },
         { fill: 'whisker', words: 'range of nine in ten measured runs' },
+        ...(base ? [outlineKey(base)] : []),
       ],
       width,
     ),
     ...more.map((words) => wrapped(words, width, 'muted')),
+  ]);
+}
+
+/** A bar of the layout that this one is held against. */
+const outline = (left: number, right: number, y: number): Shape => ({
+  kind: 'rect',
+  x: n(left),
+  y: y - 2,
+  width: n(right - left),
+  height: BAR + 4,
+  stroke: 'text',
+});
+
+const outlineKey = ({ title }: CostBase): Key => ({ fill: 'ground', stroke: 'text', words: title });
+
+/** What a rank sends over each kind of link, with what it sent in another layout in outline. */
+function linksPart({ flows }: Cost, width: number, base: CostBase): Part {
+  const rows = TIERS.map(({ tier, fill, words }) => ({
+    fill,
+    words,
+    now: sentOver(flows, tier),
+    before: sentOver(base.cost.flows, tier),
+  }));
+  const left = 114;
+  const room = Math.max(40, width - left - 150);
+  const most = Math.max(1, ...rows.flatMap(({ now, before }) => [now, before]));
+  const x = (bytes: number) => left + (room * bytes) / most;
+  const shapes = rows.flatMap(({ fill, words, now, before }, i): Shape[] => {
+    const y = 30 + i * 27;
+    return [
+      textAt(0, y + 11, words),
+      { kind: 'rect', x: left, y, width: n(x(now) - left), height: BAR, fill },
+      outline(left, x(before), y),
+      textAt(width, y + 11, `${traffic(now)} (${traffic(before)})`, { anchor: 'end' }),
+    ];
+  });
+  return stacked([
+    { shapes: [titleAt(0, 'What a rank sends, by link'), ...shapes], height: 30 + rows.length * 27 },
+    keysOf([outlineKey(base)], width),
   ]);
 }
 

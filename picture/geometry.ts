@@ -12,7 +12,10 @@ const GAP = 3;
 const PADDING = 5;
 
 /** Cells are no larger than this while all of a picture is shown, in pixels. */
-const MAX_CELL = { width: 150, height: 96 };
+const MAX_CELL = { width: 220, height: 180 };
+
+/** A cell of this size is read well: a larger one is no reason for another arrangement. In pixels. */
+const READ_CELL = { width: 150, height: 96 };
 
 /** A cell is at most this many times as wide as it is high, and as high as it is wide. */
 const MAX_WIDE = 1.9;
@@ -250,7 +253,7 @@ export function legibility(levels: readonly PlacedLevel[], space: Space): number
   }
   const long = Math.min(width, MAX_WIDE * height) * Math.min(height, MAX_HIGH * width);
   // beyond the largest cell more space gains little
-  const most = MAX_CELL.width * MAX_CELL.height;
+  const most = READ_CELL.width * READ_CELL.height;
   return score * (Math.min(long, most) + 0.05 * Math.max(0, long - most));
 }
 

@@ -29,12 +29,13 @@ export function layoutMessage(
     scores: facts && resolved && isSound ? scoresOfFacts(facts) : null,
     diagnostics: diagnostics
       .filter(({ severity }) => severity !== 'information')
-      .map(({ code, severity, message, span }) => ({
+      .map(({ code, severity, message, span, fixes }) => ({
         code,
         severity,
         message,
         line: lines.positionAt(span.start).line,
         module: moduleAt(understood, span.start),
+        hasFix: fixes.length > 0,
       })),
   };
 }

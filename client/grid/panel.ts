@@ -385,6 +385,9 @@ class GridPanel {
       case 'revealLine':
         await this.#revealRange(this.document.lineAt(Math.min(message.line, this.document.lineCount - 1)).range);
         return;
+      case 'fixLine':
+        await this.#fixLine(message.line);
+        return;
       case 'writeFailed':
         await this.#writeFailed(message.ranks);
         return;
@@ -521,16 +524,36 @@ class GridPanel {
     }
   }
 
+  /** Opens the list of fixes at the first diagnostic of a line. */
+  async #fixLine(line: number): Promise<void> {
+    const editor = await this.#editor(false);
+    if (launchOfLayout(this.document.uri)) {
+      return;
+    }
+    const found = vscode.languages
+      .getDiagnostics(this.document.uri)
+      .map(({ range }) => range.start)
+      .find((start) => start.line === line);
+    const place = found ?? new vscode.Position(Math.min(line, this.document.lineCount - 1), 0);
+    editor.selection = new vscode.Selection(place, place);
+    editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    await vscode.commands.executeCommand('editor.action.quickFix');
+  }
+
+  /** The editor of the layout, where it is shown already or in the first column; of one that a launch file describes, that of the launch file. */
+  #editor(preserveFocus: boolean): Thenable<vscode.TextEditor> {
+    const uri = launchOfLayout(this.document.uri) ?? this.document.uri;
+    const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+    return vscode.window.showTextDocument(uri, {
+      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
+      preserveFocus,
+    });
+  }
+
   /** Shows lines of the layout; of one that a launch file describes, the launch file. */
   async #revealRange(range: vscode.Range): Promise<void> {
-    const launch = launchOfLayout(this.document.uri);
-    const uri = launch ?? this.document.uri;
-    const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
-    const editor = await vscode.window.showTextDocument(uri, {
-      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
-      preserveFocus: true,
-    });
-    if (launch) {
+    const editor = await this.#editor(true);
+    if (launchOfLayout(this.document.uri)) {
       return;
     }
     this.#revealing = !editor.selection.active.isEqual(range.start);

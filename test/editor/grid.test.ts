@@ -39,6 +39,7 @@ describe('the rank grid in the workbench', () => {
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
     await workbench.openFile(EXAMPLE);
     await workbench.command('Parallelism Layout: Show Rank Grid');
+    await showView(grid, 'Where');
     await grid.locator('.summary').getByText('64 ranks').waitFor();
   });
 
@@ -83,7 +84,7 @@ describe('the rank grid in the workbench', () => {
     await dirty().waitFor({ state: 'detached' });
   });
 
-  test('pointing at a rank lights its group and names all of them; a click shows its lines; copying works', async () => {
+  test('pointing at a rank lights its group and names all of them; a double click shows its lines; copying works', async () => {
     const { page } = workbench;
     const canvas = grid.locator('.frame canvas');
     const { x, y, width, height } = (await canvas.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
@@ -107,6 +108,8 @@ describe('the rank grid in the workbench', () => {
     expect(await details().locator('.groups li').count()).toBeGreaterThanOrEqual(3);
     await page.mouse.down();
     await page.mouse.up();
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
     await page.locator('.editor-instance .line-numbers.active-line-number').filter({ hasText: /^10$/ }).waitFor();
     await details().getByRole('button', { name: 'Copy coordinates' }).click();
     await until(
@@ -138,7 +141,6 @@ describe('the rank grid in the workbench', () => {
 
   test('the file is compared with its last commit', async () => {
     await workbench.typeOver('tp: 8', '8', '4');
-    await openMenu(grid, 'More');
     await grid.getByRole('combobox', { name: 'Compare with' }).selectOption('commit');
     const card = grid.getByRole('region', { name: 'Difference' });
     await card.getByText('against the last commit').waitFor();
@@ -146,7 +148,6 @@ describe('the rank grid in the workbench', () => {
     expect(await grid.locator('.frame canvas').count()).toBe(2);
     await workbench.command('File: Revert File');
     await card.getByText('No rank differs').waitFor();
-    await openMenu(grid, 'More');
     await grid.getByRole('combobox', { name: 'Compare with' }).selectOption('nothing');
     await card.waitFor({ state: 'detached' });
   });

@@ -85,6 +85,7 @@ describe('a new user with the flags of a job', () => {
     const { grid, page } = workbench;
     await page.keyboard.press('Control+J');
     await workbench.command('Parallelism Layout: Show Rank Grid');
+    await showView(grid, 'Where');
     await grid.locator('.summary').getByText('64 ranks').waitFor();
     const canvas = grid.locator('.frame canvas');
     const box = await canvas.boundingBox();

@@ -1,5 +1,6 @@
 // The packaged extension in the browser's own extension host, where there is no Node: it checks, draws, and offers no jobs.
 import { beforeAll, describe, expect, test } from 'vitest';
+import { showView } from '../grid/controls';
 import { testWorkbench } from '../harness/testWorkbench';
 
 describe('as a web extension', () => {
@@ -23,6 +24,7 @@ describe('as a web extension', () => {
 
   test('the ranks are drawn', async () => {
     await workbench.command('Parallelism Layout: Show Rank Grid');
+    await showView(workbench.grid, 'Where');
     await workbench.grid.locator('.summary').getByText('8 ranks').waitFor();
     await workbench.screenshot('web');
   });

@@ -60,9 +60,12 @@ async function press(page: Page, ...keys: readonly string[]): Promise<void> {
   }
 }
 
+/** The table has a box of its own. */
+const searchBox = (page: Page) => page.getByRole('searchbox', { name: /^Find ranks/ });
+
 async function find(page: Page, text: string): Promise<void> {
-  await page.getByRole('searchbox').fill(text);
-  await page.getByRole('searchbox').press('Enter');
+  await searchBox(page).fill(text);
+  await searchBox(page).press('Enter');
 }
 
 /** Where the picture lies on the page, in pixels. */
@@ -151,10 +154,123 @@ describe('every function by keyboard', () => {
     }));
 });
 
+const TRADEOFFS = { view: 'tradeoffs' };
+
+describe('trade-offs', () => {
+  const changes = (page: Page) => page.locator('.change-row');
+  const figure = (page: Page, label: string) =>
+    page.locator('.figure', { has: page.locator('.label', { hasText: new RegExp(`^${label}$`) }) });
+
+  test('are the first view: where the layout stands, and what one change does to it', () =>
+    withPanel(moe, { state: { view: undefined } }, async ({ page, send }) => {
+      expect(await shownView(page)).toBe('Trade-offs');
+      expect(await figure(page, 'memory').textContent()).toMatch(/memory35 of 80 GiB/);
+      await send(grid.engine.tradeoffsMessage(moe));
+      await page.locator('h1', { hasText: /^\d+ layouts fit; \d+ are as quick/ }).waitFor();
+      await page.getByRole('img').getByText('this layout', { exact: true }).waitFor();
+      await changes(page).first().focus();
+      await press(page, 'Enter', 'ArrowDown', 'ArrowDown', 'ArrowUp');
+      expect(await changes(page).nth(1).getAttribute('aria-pressed')).toBe('true');
+      const title = await page.locator('[aria-pressed="true"] .change-title').textContent();
+      expect(await spoken(page)).toContain(`${title}: `);
+      await page
+        .getByRole('img')
+        .getByText(title ?? '', { exact: true })
+        .waitFor();
+      await page.getByText('All numbers').click();
+      const rows = page.locator('.numbers tbody tr');
+      expect(await rows.nth(0).textContent()).toMatch(/^this layout[\d.]+ s35 GiB$/);
+      expect(await rows.nth(1).textContent()).toContain(title);
+      await press(page, 'Enter');
+      await control(page, 'Apply').click();
+      expect(await sent(page, 'tryChange')).toMatchObject([{ kind: 'neighbour', index: 1, how: 'apply' }]);
+    }));
+
+  test('scores stand beside those of a base, above every view', () =>
+    withPanel(moe, {}, async ({ page, send }) => {
+      await send({ type: 'base', base: grid.engine.baseOf(moe.replace('tp: 4', 'tp: 8'), 'the last commit') });
+      expect(await figure(page, 'memory').textContent()).toMatch(/\+8\.5 GiB worse/);
+      expect(await figure(page, 'step').textContent()).toMatch(/−33 % better/);
+      await showView(page, 'Cost');
+      await page.getByRole('img').getByText('What a rank sends, by link').waitFor();
+      expect(await figure(page, 'step').textContent()).toMatch(/−33 % better/);
+    }));
+
+  test('while the text is wrong the numbers are those of the last one, and nothing moves', () =>
+    withPanel(moe, {}, async ({ page, sendText }) => {
+      const places = async () => [await boxOf(page), await page.locator('.scoreboard').boundingBox()];
+      const before = await places();
+      const score = await figure(page, 'step').textContent();
+      await sendText(moe.replace('pp: 4', 'pp: 3'));
+      await page.locator('.scoreboard.old').waitFor();
+      expect(await figure(page, 'step').textContent()).toBe(score);
+      expect(await places()).toEqual(before);
+      await sendText(moe);
+      await page.locator('.scoreboard.old').waitFor({ state: 'detached' });
+      expect(await places()).toEqual(before);
+    }));
+
+  test('what is not known names the keys that would tell, and adds them', () =>
+    withPanel(plain, { state: TRADEOFFS }, async ({ page, send }) => {
+      await send(grid.engine.tradeoffsMessage(plain));
+      await control(page, 'model.hidden_size').click();
+      expect(await sent(page, 'addKey')).toEqual([{ type: 'addKey', key: 'model.hidden_size' }]);
+    }));
+
+  test.each([
+    [541, 720],
+    [316, 600],
+  ])('%i px wide all views can be reached and nothing is cut off', (width, height) =>
+    withPanel(moe, { width, height, state: TRADEOFFS }, async ({ page, send }) => {
+      await send(grid.engine.tradeoffsMessage(moe));
+      expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+      await showView(page, 'Table');
+      expect(await shownView(page)).toBe('Table');
+      const tab = await page.locator('.tab', { hasText: 'Table' }).boundingBox();
+      expect(tab?.x).toBeGreaterThanOrEqual(0);
+      await showView(page, 'Where');
+      await find(page, '5');
+      const card = await page.locator('.details').boundingBox();
+      expect((card?.y ?? 0) + (card?.height ?? 0)).toBeLessThanOrEqual(height);
+      await says(page, 'Rank 5');
+    }),
+  );
+
+  test('the panel follows another layout: views stay, ranks of the old one go', () =>
+    withPanel(moe, { state: { rank: 9, colour: 'pp' } }, async ({ page, send }) => {
+      await says(page, 'Rank 9');
+      const other = grid.engine.layoutMessage(mimo, 'b.layout.yaml');
+      await send({ ...other, uri: 'file:///b.layout.yaml' });
+      await says(page, '8 ranks');
+      expect(await page.evaluate(() => window.saved)).toMatchObject({
+        uri: 'file:///b.layout.yaml',
+        rank: -1,
+        view: 'physical',
+      });
+    }));
+});
+
+describe('what is shown alone', () => {
+  test('is named beside the answer; Escape lets go of a search, of a group, of the rank, one after another', () =>
+    withPanel(MILLION, { state: { rank: 9, group: 'dp', isolated: true } }, async ({ page }) => {
+      const chip = page.locator('.alone button');
+      await chip.getByText(/^Only dp group \d+/).waitFor();
+      await find(page, 'tp=0');
+      await chip.getByText(/^Only [\d,]+ ranks found/).waitFor();
+      await picture(page).focus();
+      await press(page, 'Escape');
+      await chip.getByText(/^Only dp group \d+/).waitFor();
+      await press(page, 'Escape');
+      await chip.waitFor({ state: 'detached' });
+      await press(page, 'Escape');
+      await says(page, '1,048,576 ranks');
+    }));
+});
+
 describe('finding', () => {
   test('a search goes from match to match; one that is not understood says why and lets go of the others', () =>
     withPanel(moe, {}, async ({ page }) => {
-      const box = page.getByRole('searchbox');
+      const box = searchBox(page);
       // the controls wait for the first picture
       await page.locator('.tools:not([inert])').waitFor();
       await press(page, '/');
@@ -291,10 +407,10 @@ describe('what it costs', () => {
 
 describe('pictures for documents', () => {
   test.each([
-    ['groups', 'groups'],
-    ['world', 'world'],
-  ])('what the panel saves of the view %s is what the command line draws', (view, name) =>
-    withPanel(moe, { state: { view } }, async ({ page }) => {
+    ['groups', 'moe-64gpu', moe],
+    ['world', 'mimo-8gpu', mimo],
+  ])('what the panel saves of the view %s is what the command line draws', (view, name, text) =>
+    withPanel(text, { state: { view } }, async ({ page }) => {
       await openMenu(page, 'More');
       await control(page, 'Export SVG').click();
       const saved = await until(
@@ -302,7 +418,7 @@ describe('pictures for documents', () => {
         (all) => all.length === 1,
         `the ${view} view is saved`,
       );
-      const args = ['dist/cli.js', 'draw', 'examples/moe-64gpu.layout.yaml', '--view', name];
+      const args = ['dist/cli.js', 'draw', `examples/${name}.layout.yaml`, '--view', view];
       const { stdout } = await command(process.execPath, args, { maxBuffer: 2 ** 26 });
       expect(saved).toEqual([{ type: 'save', format: 'svg', data: stdout }]);
     }),
@@ -423,8 +539,8 @@ describe('comparing', () => {
       await card.getByRole('button', { name: 'Next' }).click();
       await says(page, /In the last commit: language/);
       await control(page, 'Table').click();
-      await page.getByLabel('Rows').selectOption('differs');
-      expect(await page.locator('tbody tr').count()).toBe(4);
+      await page.getByLabel('Rows', { exact: true }).selectOption('differs');
+      expect(await page.locator('.table tbody tr').count()).toBe(4);
       await showView(page, 'Where');
       await send({ type: 'base', base: null });
       expect(await picture(page).count()).toBe(1);
@@ -666,9 +782,14 @@ describe('a million ranks', () => {
   test('of groups too small to be told apart one is shown, and the legend says so', () =>
     withPanel(MILLION, { state: { view: 'groups', group: 'dp' } }, async ({ page }) => {
       await page.locator('.legend').getByText('one of 1,024 is shown').waitFor();
-      await hasPixels(page, rgbOf('#0072b2'), 500);
-      for (const hue of ['#d55e00', '#009e73', '#f0e442']) {
-        expect(await pixelsOf(page, rgbOf(hue))).toBe(0);
+      const fill = await page.locator('.legend .swatch').evaluate((swatch) => getComputedStyle(swatch).backgroundColor);
+      const [red = 0, green = 0, blue = 0] = (fill.match(/\d+/g) ?? []).map(Number);
+      await hasPixels(page, [red, green, blue], 500);
+      const others = ['#0072b2', '#d55e00', '#009e73', '#f0e442']
+        .map(rgbOf)
+        .filter((hue) => hue.join() !== `${red},${green},${blue}`);
+      for (const hue of others) {
+        expect(await pixelsOf(page, hue)).toBe(0);
       }
     }));
 

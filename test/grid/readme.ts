@@ -119,6 +119,7 @@ async function animation(theme: (typeof THEMES)[number]): Promise<void> {
     });
     await workbench.openFile('demo.layout.yaml');
     await workbench.command('Parallelism Layout: Show Rank Grid');
+    await showView(workbench.grid, 'Where');
     await workbench.grid.locator('.summary').getByText('64 ranks').waitFor();
     await workbench.command('View: Close Primary Side Bar');
     await workbench.command('Notifications: Clear All Notifications');

@@ -101,6 +101,9 @@ const states: readonly Shot[] = [
     state: { view: 'tradeoffs' },
     themes: ALL,
   })),
+  { name: 'half-8', text: mimo, state: { view: 'physical', rank: 5 }, width: 541, height: 760 },
+  { name: 'half-64', text: moe, state: { view: 'physical', colour: 'pp', rank: 9 }, width: 541, height: 760 },
+  { name: 'least-64', text: moe, state: { view: 'physical', colour: 'pp', rank: 9 }, width: 316, height: 640 },
   { name: 'tradeoffs-unknown', text: mimo, state: { view: 'tradeoffs' }, width: 541 },
   {
     name: 'tradeoffs-wrong',
@@ -211,6 +214,7 @@ const states: readonly Shot[] = [
     { name: `themes-${view}`, text: moe, state: stateOf(view), width: 1200, height: 800, themes: ALL },
     { name: `zoom-200-${view}`, text: moe, state: stateOf(view), width: 720, height: 450, scale: 2 },
   ]),
+  { name: 'cost-base', text: moe, base: moe.replace('tp: 4', 'tp: 8'), savedOnly: true, state: { view: 'cost' } },
   { name: 'cost-unknown', text: layoutText('small', 1, { tp: 4 }), state: { view: 'cost' } },
   { name: 'cost-over', text: worldText(64).replace('pp: 4', 'pp: 1'), state: { view: 'cost' }, themes: ALL },
 ];

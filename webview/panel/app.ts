@@ -1,7 +1,7 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
 import { markedDifference } from '../../picture/difference';
 import type { Found } from '../../picture/find';
-import { coordinatesText, placeOf } from '../../picture/rankDetails';
+import { coordinatesText, groupsNamed, placeOf } from '../../picture/rankDetails';
 import { failedRanks } from '../../picture/roles';
 import { DIAGRAM_WIDTH, diagramSvg, svgOf } from '../../picture/svg';
 import { csvOf } from '../../picture/table';
@@ -70,6 +70,7 @@ export class GridApp {
       },
       revealModule: (module) => api.postMessage({ type: 'reveal', module }),
       revealLine: (line) => api.postMessage({ type: 'revealLine', line }),
+      fixLine: (line) => api.postMessage({ type: 'fixLine', line }),
       tryChange: (kind, index, how) => api.postMessage({ type: 'tryChange', kind, index, how }),
       addKey: (key) => api.postMessage({ type: 'addKey', key }),
       announce: (text) => this.#screen.announce(text),
@@ -83,6 +84,7 @@ export class GridApp {
       {
         hovered: (rank) => this.#look(rank < 0 ? this.#state.rank : rank, true),
         clicked: (rank) => this.#click(rank),
+        opened: (rank) => this.#reveal(rank),
         framed: (ranks) => this.#framed(ranks),
         moved: (viewport) => this.#rememberSoon({ viewport }),
         resized: () => this.#renderSoon(),
@@ -102,6 +104,7 @@ export class GridApp {
         found: (found, index) => this.#found(found, index),
       },
       (what) => this.#compare(what),
+      this.#actions,
       () => this.#scene(),
       () => this.#spotlight.focus,
       (ranks) => this.#writeFailed(ranks),
@@ -208,13 +211,32 @@ export class GridApp {
     }
   }
 
-  /** Undoes the isolation of a group; without one, deselects the rank. */
+  /** Shows again what is dimmed, one step at a time: ranks that were searched for, then a group, then the chosen rank. */
   #goBack(): void {
-    if (this.#state.isolated && this.#state.view !== 'groups') {
+    this.#spotlight.previewed = [];
+    if (this.#spotlight.highlighted.length > 0) {
+      this.#spotlight.highlighted = [];
+      this.#mark();
+      this.#screen.announce('All ranks are shown');
+    } else if (this.#state.isolated && this.#state.view !== 'groups') {
       this.#change({ isolated: false });
     } else {
       this.#click(-1);
     }
+  }
+
+  /** What is shown alone, in words; empty while all ranks are. */
+  #aloneText(layout: ResolvedLayout, kind: string): string {
+    const { highlighted } = this.#spotlight;
+    const { rank, isolated, view } = this.#state;
+    if (highlighted.length > FEW && this.#spotlight.focus === rank) {
+      return `Only ${countOf(highlighted.length, 'rank')} found`;
+    }
+    if (rank < 0 || !(isolated || view === 'groups')) {
+      return '';
+    }
+    const [group] = groupsNamed(layout, rank, kind);
+    return group ? `Only ${kind} group ${grouped(group.index)}` : '';
   }
 
   #scene(): Scene | null {
@@ -293,6 +315,8 @@ export class GridApp {
       failed: [...new Set([...this.#failed(layout), ...(results?.suspects ?? []), ...culprits])],
       frame: null,
     });
+    const isOfRanks = this.#screen.sketch !== null;
+    this.#screen.showAlone(isOfRanks ? this.#aloneText(layout, kind) : '', () => this.#goBack());
   }
 
   /** Whether the marked ranks are shown alone: those of a list entry, those of a long search, or a group. */
@@ -358,9 +382,6 @@ export class GridApp {
     this.#remember(rank < 0 ? { rank, isolated: false } : { rank });
     this.#look(rank, false);
     this.#mark();
-    if (rank >= 0) {
-      this.#reveal(rank);
-    }
   }
 
   #reveal(rank: number): void {

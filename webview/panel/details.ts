@@ -210,8 +210,10 @@ export function differenceCard({ base, difference, layout, actions }: Scene): HT
     return [];
   }
   if (!base.layout) {
-    const why = base.problem ?? 'There is nothing to compare with.';
-    return [h('section', { class: 'card plain' }, h('h2', {}, 'Compare'), h('p', {}, why))];
+    // a base without a layout and without a problem gives its numbers alone
+    return base.problem === null
+      ? []
+      : [h('section', { class: 'card plain' }, h('h2', {}, 'Compare'), h('p', {}, base.problem))];
   }
   const ranks = difference?.ranks ?? [];
   const title = difference

@@ -29,6 +29,8 @@ export interface PanelDiagnostic {
   readonly line: number;
   /** The module whose lines it lies in, or null. */
   readonly module: string | null;
+  /** Whether the editor can offer an edit that resolves it. */
+  readonly hasFix: boolean;
 }
 
 /** A dimension of the model's weights that nonuniform TP spreads anew: how many units it is cut into. */
@@ -105,6 +107,8 @@ export type FromPanel =
   /** A person chose a rank: show the lines that place it. */
   | { readonly type: 'reveal'; readonly module: string | null }
   | { readonly type: 'revealLine'; readonly line: number }
+  /** Offer the fixes of a line. */
+  | { readonly type: 'fixLine'; readonly line: number }
   /** Write into the file how the job goes on without these ranks. */
   | { readonly type: 'writeFailed'; readonly ranks: readonly number[] }
   /** Ask how the job goes on without these ranks. */
@@ -141,6 +145,7 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
   ready: {},
   reveal: { module: isName },
   revealLine: { line: isIndex },
+  fixLine: { line: isIndex },
   writeFailed: { ranks: arrayOf(isIndex, MAX_FAILED) },
   askRecoveries: { ranks: arrayOf(isIndex, MAX_FAILED) },
   writeRecovery: { way: oneOf('spare-nodes', 'replicas-out'), ranks: arrayOf(isIndex, MAX_FAILED) },

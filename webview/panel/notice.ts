@@ -11,7 +11,7 @@ const MAX_NOTICES = 3;
 export function noticeOf(
   diagnostics: readonly PanelDiagnostic[],
   stale: boolean,
-  actions: Pick<Actions, 'revealLine'>,
+  actions: Pick<Actions, 'revealLine' | 'fixLine'>,
 ): HTMLElement[] {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const more = errors.length > MAX_NOTICES ? [h('li', {}, `and ${grouped(errors.length - MAX_NOTICES)} more`)] : [];

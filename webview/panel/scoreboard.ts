@@ -23,6 +23,8 @@ export class Scoreboard {
   readonly element = h('section', { class: 'scoreboard', 'aria-label': 'Scoreboard' }, this.#boards, this.#against);
 
   constructor(readonly compare: (what: CompareWith) => void) {
+    // nothing is said before the editor has said anything; its room is kept
+    this.element.inert = true;
     this.#boards.append(boardElement({ module: null, figures: EMPTY, reason: null, missing: [] }));
   }
 
@@ -31,6 +33,7 @@ export class Scoreboard {
     const { scores, base, state } = scene;
     const boards = boardsOf(scores, base?.scores ?? null);
     const slowest = slowestModule(scores)?.module;
+    this.element.inert = false;
     this.element.classList.toggle('old', isOld);
     if (boards.length > 0) {
       const [only] = boards;

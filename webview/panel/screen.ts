@@ -10,8 +10,8 @@ import type { Viewport } from '../render/canvas';
 import { factorFor, type Marked } from '../render/paint';
 import { themeKind } from '../render/theme';
 import { viewOf } from '../views';
-import type { Scene, Sketch } from '../views/view';
-import { worldSheet } from '../views/world';
+import type { Actions, Scene, Sketch } from '../views/view';
+import { diagnosticList, worldSheet } from '../views/world';
 import { differenceCard, rankDetails, summary } from './details';
 import { button, h, replaceKeepingFocus } from './dom';
 import { failureCard } from './failureCard';
@@ -26,6 +26,9 @@ import { Toolbar, type ToolbarActions } from './toolbar';
 /** How soon the list shows the rank under the pointer, and the legend what a person zoomed to, in milliseconds. */
 const FOLLOW = 60;
 
+/** How many diagnostics stand in place of a picture. */
+const MAX_DIAGNOSTICS = 5;
+
 /** The elements of the panel and their content. */
 export class Screen {
   readonly stage: Stage;
@@ -34,6 +37,7 @@ export class Screen {
   readonly #notice = h('div', { class: 'notice', role: 'alert', hidden: true });
   readonly #title = h('h1');
   readonly #sub = h('p', { class: 'sub' });
+  readonly #alone = h('div', { class: 'alone' });
   readonly #details = h('div', { class: 'details-body' });
   readonly #aside: HTMLElement;
   readonly #body: HTMLElement;
@@ -54,6 +58,7 @@ export class Screen {
     stageEvents: Omit<StageEvents, 'drawn'>,
     toolbarActions: ToolbarActions,
     compare: (what: CompareWith) => void,
+    readonly actions: Actions,
     readonly scene: () => Scene | null,
     readonly focus: () => number,
     readonly writeFailed: (ranks: readonly number[]) => void,
@@ -75,7 +80,12 @@ export class Screen {
     this.#body = h(
       'div',
       { class: 'body' },
-      h('div', { class: 'main' }, h('div', { class: 'headline' }, this.#title, this.#sub), this.stage.element),
+      h(
+        'div',
+        { class: 'main' },
+        h('div', { class: 'headline' }, this.#title, this.#sub, this.#alone),
+        this.stage.element,
+      ),
       this.#aside,
       this.#notice,
     );
@@ -87,6 +97,17 @@ export class Screen {
   #grow(grow: HTMLElement): void {
     const isOpen = this.#aside.classList.toggle('open');
     grow.setAttribute('aria-expanded', String(isOpen));
+  }
+
+  /** Says what is shown alone, with a button that shows all ranks again; an empty text takes it away. */
+  showAlone(text: string, showAll: () => void): void {
+    if (this.#alone.dataset.text !== text) {
+      this.#alone.dataset.text = text;
+      const chip = [text, h('span', { 'aria-hidden': 'true' }, ' ×')];
+      this.#alone.replaceChildren(
+        ...(text === '' ? [] : [button(chip, showAll, { class: 'chip', title: 'Show all ranks (Esc)' })]),
+      );
+    }
   }
 
   /** The picture that is shown; null while the view has none. */
@@ -130,12 +151,16 @@ export class Screen {
 
   /** Shows as much of a file as is known before it resolves for the first time. */
   #renderUnfinished({ outline, diagnostics, isTold }: PanelModel): void {
-    const actions = { revealModule: () => undefined, revealLine: () => undefined };
     if (isTold) {
       this.stage.showOnly(
         outline.spans.length > 0
-          ? worldSheet(outline, diagnostics, actions)
-          : h('p', { class: 'empty' }, 'The grid is drawn as soon as the layout says how many ranks there are.'),
+          ? worldSheet(outline, diagnostics, this.actions)
+          : h(
+              'div',
+              { class: 'empty' },
+              h('p', {}, 'The ranks are drawn as soon as the layout says how many there are.'),
+              ...diagnosticList(diagnostics.slice(0, MAX_DIAGNOSTICS), this.actions),
+            ),
       );
     }
   }

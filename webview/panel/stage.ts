@@ -12,6 +12,8 @@ import { h, replaceKeepingFocus } from './dom';
 export interface StageEvents {
   hovered(rank: number): void;
   clicked(rank: number): void;
+  /** A person wants to see the lines of a rank. */
+  opened(rank: number): void;
   framed(ranks: readonly number[]): void;
   moved(viewport: Viewport): void;
   resized(): void;

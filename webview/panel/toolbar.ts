@@ -20,14 +20,15 @@ export interface ToolbarActions {
 
 /** What keys do while a picture has the focus. */
 const KEYS: readonly (readonly [string, string])[] = [
-  ['click, Enter', 'keep a rank and show its lines'],
+  ['click', 'keep a rank'],
+  ['double click, Enter', 'show its lines in the file'],
   ['arrows', 'move from rank to rank'],
   ['wheel, + − 0', 'zoom, and fit'],
   ['click a label', 'zoom to its block'],
   ['Shift + drag', 'mark ranks as failed'],
   ['X', 'mark the rank as failed'],
   ['C', 'copy its coordinates'],
-  ['Esc', 'show all ranks, deselect the rank'],
+  ['Esc', 'let go of a search, then of a group, then of the rank'],
   ['/', 'find'],
 ];
 

@@ -34,6 +34,8 @@ interface Point {
 export interface CanvasEvents {
   hovered(rank: number): void;
   clicked(rank: number): void;
+  /** A person asks for the lines of a rank. */
+  opened(rank: number): void;
   /** A person drew a frame around ranks. */
   framed(ranks: readonly number[]): void;
   moved(viewport: Viewport): void;
@@ -314,6 +316,12 @@ export class RankCanvas {
         } else {
           this.events.clicked(rank);
         }
+      }
+    });
+    element.addEventListener('dblclick', ({ offsetX, offsetY }) => {
+      const rank = this.rankAt(offsetX, offsetY);
+      if (rank >= 0) {
+        this.events.opened(rank);
       }
     });
   }

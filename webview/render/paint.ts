@@ -35,7 +35,7 @@ const CELL_COORDINATES = { width: 42, height: 40 };
 const CHARACTER = 0.54;
 
 /** The smallest text in cells, in pixels. */
-const SMALLEST_TEXT = 6.5;
+const SMALLEST_TEXT = 9;
 
 /** How many marks of one kind are drawn one by one. */
 const MAX_MARKS = 4096;

@@ -1,9 +1,9 @@
 import { type Cost, costHeadline, memory, totalOf } from '../../picture/cost';
-import { costDiagram } from '../../picture/costDiagram';
+import { type CostBase, costDiagram } from '../../picture/costDiagram';
 import { traffic } from '../../picture/flows';
 import { h, tableOf, tableRow } from '../panel/dom';
 import { diagramElement } from '../render/diagram';
-import type { View } from './view';
+import type { Scene, View } from './view';
 
 /** So many rows of numbers stand under the diagram. */
 const MAX_ROWS = 256;
@@ -14,15 +14,19 @@ export const cost: View = {
   label: 'Cost',
   question: 'Does it fit, what travels?',
   headline: ({ layout, cost }) => costHeadline(layout, cost),
-  diagram: ({ cost }, width) => costDiagram(cost, width),
-  content: ({ layout, cost, width }) =>
-    h(
+  diagram: (scene, width) => costDiagram(scene.cost, width, baseOf(scene)),
+  content: (scene) => {
+    const { layout, cost, width } = scene;
+    return h(
       'div',
       { class: 'sheet diagram-sheet' },
-      diagramElement(costDiagram(cost, width), costHeadline(layout, cost).title),
+      diagramElement(costDiagram(cost, width, baseOf(scene)), costHeadline(layout, cost).title),
       ...(cost.cost ? [numbers(cost.cost)] : []),
-    ),
+    );
+  },
 };
+
+const baseOf = ({ base }: Scene): CostBase | null => (base?.cost ? { title: base.title, cost: base.cost } : null);
 
 const MEMORY_COLUMNS = ['Stage', 'States', 'Activations', 'Communicators', 'Together', 'Nine in ten within'];
 const FLOW_COLUMNS = ['Process group', 'Carries', 'A step and rank', 'Over'];

@@ -181,16 +181,23 @@ function walk(list: HTMLElement, event: KeyboardEvent): void {
   const to = steps[event.key];
   if (to !== undefined && at >= 0) {
     event.preventDefault();
-    all[to]?.click();
+    if (to !== at) {
+      all[to]?.focus();
+      all[to]?.click();
+    }
   }
 }
 
 function changeElement(scene: Scene, change: Neighbour, index: number): HTMLElement {
-  const { actions } = scene;
+  const { actions, isWeighing } = scene;
   const title = changeTitle(change);
   const [step, bytes] = figuresOf(change.score, scoreOfAll(scene));
   const isChosen = title === chosen;
+  // chosen once it stands in the scatter, chosen again it is shown as a diff
   const choose = () => {
+    if (isChosen && !isWeighing) {
+      actions.tryChange('neighbour', index, 'preview');
+    }
     chosen = title;
     actions.change({});
     actions.announce(`${title}: ${wordsOf(change)}, ${reasonOf(scene, change)}`);
@@ -215,7 +222,6 @@ function changeElement(scene: Scene, change: Neighbour, index: number): HTMLElem
     choose,
     { class: 'change-row', 'data-keep': `change ${title}`, 'aria-pressed': String(isChosen) },
   );
-  row.addEventListener('dblclick', () => actions.tryChange('neighbour', index, 'preview'));
   return h('li', {}, row);
 }
 

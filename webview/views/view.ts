@@ -21,6 +21,8 @@ export interface Actions {
   writeRecovery(way: Recovery['way']): void;
   revealModule(module: string | null): void;
   revealLine(line: number): void;
+  /** Offers the fixes of a line. */
+  fixLine(line: number): void;
   /** Shows what a change of the trade-offs does to the text, or makes it. */
   tryChange(kind: ChangeKind, index: number, how: 'preview' | 'apply'): void;
   /** Writes a key that the file lacks. */

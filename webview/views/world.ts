@@ -36,7 +36,7 @@ export const isOfWorld = ({ code }: PanelDiagnostic): boolean =>
 export function worldSheet(
   outline: WorldOutline,
   diagnostics: readonly PanelDiagnostic[],
-  actions: Pick<Actions, 'revealModule' | 'revealLine'>,
+  actions: Pick<Actions, 'revealModule' | 'revealLine' | 'fixLine'>,
 ): HTMLElement {
   const { worldSize, spans, phases } = outline;
   const { reach } = extentOf(outline);
@@ -66,7 +66,7 @@ function moduleRow(
   index: number,
   reach: number,
   diagnostics: readonly PanelDiagnostic[],
-  actions: Pick<Actions, 'revealModule' | 'revealLine'>,
+  actions: Pick<Actions, 'revealModule' | 'revealLine' | 'fixLine'>,
 ): HTMLElement {
   const label = name ?? 'parallelism';
   const text = spanText({ start, end: start + count });
@@ -133,7 +133,7 @@ function place(bar: HTMLElement, { start, end }: RankSpan, reach: number): void 
 /** Diagnostics with links to their lines, and a last line about more of them; nothing without any. */
 export const diagnosticList = (
   diagnostics: readonly PanelDiagnostic[],
-  actions: Pick<Actions, 'revealLine'>,
+  actions: Pick<Actions, 'revealLine' | 'fixLine'>,
   more: readonly HTMLElement[] = [],
 ): HTMLElement[] =>
   diagnostics.length > 0
@@ -142,8 +142,8 @@ export const diagnosticList = (
 
 /** A diagnostic with a link to its line. */
 function diagnosticItem(
-  { code, severity, message, line }: PanelDiagnostic,
-  actions: Pick<Actions, 'revealLine'>,
+  { code, severity, message, line, hasFix }: PanelDiagnostic,
+  actions: Pick<Actions, 'revealLine' | 'fixLine'>,
 ): HTMLElement {
   const toLine = link(`line ${line + 1}`, () => actions.revealLine(line), `diagnostic ${code} ${line}`);
   return h(
@@ -154,6 +154,7 @@ function diagnosticItem(
     ...withCode(message),
     ' ',
     toLine,
+    ...(hasFix ? [' ', link('Fix …', () => actions.fixLine(line), `fix ${code} ${line}`)] : []),
   );
 }
 

@@ -123,6 +123,30 @@ describe('a new user with the flags of a job', () => {
     await workbench.screenshot('logical');
   });
 
+  test('names the GPU, looks at a change as a diff, makes it, and takes it back with one undo', async () => {
+    const { grid, page } = workbench;
+    await showView(grid, 'Trade-offs');
+    await grid.getByRole('button', { name: 'cluster.gpu' }).click();
+    await page.locator('.suggest-widget.visible').waitFor();
+    await page.keyboard.type('H100-80GB');
+    await page.keyboard.press('Escape');
+    await grid.locator('h1', { hasText: /layouts? fits?/ }).waitFor();
+    await workbench.screenshot('walk-tradeoffs');
+    const memory = grid.locator('.figure', { hasText: 'memory' }).locator('dd');
+    const before = await memory.textContent();
+    await grid.locator('.change-row', { hasText: 'tp 2 → 4' }).click();
+    await grid.getByRole('button', { name: 'Preview', exact: true }).first().click();
+    await page.locator('.monaco-diff-editor').getByText('tp: 4').first().waitFor();
+    await workbench.screenshot('walk-change');
+    await grid.getByRole('button', { name: 'Apply' }).click();
+    await memory.getByText(before ?? '', { exact: true }).waitFor({ state: 'detached' });
+    await workbench.editorTab('job.layout.yaml').first().click();
+    await workbench.line('tp: 4').click();
+    await page.keyboard.press('Control+Z');
+    await workbench.line('tp: 2').waitFor();
+    await memory.getByText(before ?? '', { exact: true }).waitFor();
+  });
+
   test('the walkthrough has ticked what was done', async () => {
     await workbench.command('Parallelism Layout: Get Started');
     const step = (id: string) => workbench.page.locator(`[role=checkbox][data-done-step-id$="#${id}"]`);

@@ -291,7 +291,8 @@ export class Painter {
       this.#fill(cells, bitmap);
       yield;
       for (const { rank, step, rect } of cells) {
-        if (rank >= 0) {
+        // a number on a faded cell could hardly be read
+        if (rank >= 0 && (step < FADE || step === MAX_STEPS)) {
           this.#label(rank, picture.describe, rect, this.#inkOf(rank, step, picture.colouring));
           yield;
         }
@@ -568,6 +569,13 @@ export class Painter {
     const isPlainNow = isPlain(picture.colouring, geometry.cell);
     // labels stay: they say where the group is
     for (const panel of geometry.panels) {
+      if (this.#isDetailed(panel)) {
+        // numbers that would be too faint to be read go
+        this.#cover(panel, theme.background);
+        for (const cells of this.#cellRows(panel, picture.placement, bitmap)) {
+          this.#fill(cells, bitmap);
+        }
+      }
       context.globalAlpha = isPlainNow
         ? ISOLATED.plain
         : this.#isDetailed(panel)

@@ -38,6 +38,17 @@ test('each neighbour changes one choice, holds before the rules, and has the sco
   }
 });
 
+test('a reason names the group that takes another link', () => {
+  const reasons = (text: string) =>
+    new Map(neighbours(check(text)).map(({ key, to, reason }) => [`${key} ${to}`, reason]));
+  const found = reasons(LAYOUT);
+  expect(found.get('parallelism.pp 1')).toBe('dp_cp takes the network now.');
+  expect(found.get('parallelism.order tp-cp-ep-pp-dp')).toBe('dp_cp takes the network now.');
+  const [, back] = [...reasons(LAYOUT.replace('pp: 2', 'pp: 2\n  order: tp-cp-ep-pp-dp'))].at(-1) ?? [];
+  expect(back).toBe('dp_cp stays on NVLink now.');
+  expect(found.get('parallelism.tp 8')).toBe('More NVLink traffic.');
+});
+
 test('the way back leads to the same score', () => {
   const [half] = neighbours(check(LAYOUT), ['parallelism.tp']);
   const there = check(applyEdits(LAYOUT, half?.edits ?? []));

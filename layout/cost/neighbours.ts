@@ -90,7 +90,7 @@ export function neighbours(checked: Checked, keys?: readonly string[]): readonly
 
 /** As `neighbours`, one change a step: none where a rule refuses it. */
 export function* neighbourSteps(checked: Checked, keys?: readonly string[]): Generator<readonly Neighbour[]> {
-  const now = scoreOf(checked);
+  const now = estimateOfChecked(checked);
   const { facts } = checked;
   const [module] = facts?.modules ?? [];
   if (now && facts && module && !facts.heterogeneous) {
@@ -108,10 +108,10 @@ interface Change {
   readonly keys: readonly KeyChange[];
 }
 
-function neighbourOf(checked: Checked, facts: LayoutFacts, now: Score, { keys, ...change }: Change): Neighbour[] {
+function neighbourOf(checked: Checked, facts: LayoutFacts, now: Estimate, { keys, ...change }: Change): Neighbour[] {
   const edits = keyEdits(facts, keys);
-  const score = edits && scoreOf(check(applyEdits(checked.text, edits), checked.levels));
-  return edits && score ? [{ ...change, edits, score, reason: reasonOf(now, score) }] : [];
+  const then = edits && estimateOfChecked(check(applyEdits(checked.text, edits), checked.levels));
+  return edits && then ? [{ ...change, edits, score: scoreFrom(then), reason: reasonOf(now, then) }] : [];
 }
 
 const FULL = [
@@ -190,8 +190,36 @@ function orderChange(order: string): Change[] {
   return other === null ? [] : [simple('parallelism', 'order', order, other)];
 }
 
-/** The largest difference beside time and memory, which stand beside it. */
-function reasonOf(now: Score, then: Score): string {
+/** What a change does beside time and memory, which stand beside it: a group that changes its link, else the largest difference. */
+function reasonOf(now: Estimate, then: Estimate): string {
+  return linkReason(now, then) ?? largestDifference(scoreFrom(now), scoreFrom(then));
+}
+
+/** The group with most traffic of those that take the network now, or no longer; null where none does. */
+function linkReason(now: Estimate, then: Estimate): string | null {
+  const [before, after] = [bytesByGroup(now), bytesByGroup(then)];
+  const changed = [...after].flatMap(([group, { nvlink, network }]) => {
+    const old = before.get(group);
+    const leaves = old && old.network === 0 && old.nvlink > 0 && network > 0;
+    const returns = old && old.network > 0 && network === 0 && nvlink > 0;
+    return leaves || returns ? [{ group, bytes: nvlink + network, leaves }] : [];
+  });
+  const [largest] = changed.toSorted((a, b) => b.bytes - a.bytes);
+  return largest ? `${largest.group} ${largest.leaves ? 'takes the network now' : 'stays on NVLink now'}.` : null;
+}
+
+function bytesByGroup({
+  traffic,
+}: Estimate): ReadonlyMap<string, { readonly nvlink: number; readonly network: number }> {
+  const sums = new Map<string, { nvlink: number; network: number }>();
+  for (const { group, tier, bytesPerStep } of traffic) {
+    const sum = sums.get(group) ?? { nvlink: 0, network: 0 };
+    sums.set(group, { ...sum, [tier]: sum[tier] + bytesPerStep });
+  }
+  return sums;
+}
+
+function largestDifference(now: Score, then: Score): string {
   const parts = [
     { words: 'network traffic', change: relative(now.networkBytes, then.networkBytes) },
     { words: 'NVLink traffic', change: relative(now.nvlinkBytes, then.nvlinkBytes) },

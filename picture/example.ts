@@ -25,13 +25,16 @@ export interface Example extends Isolated {
 /** Which of many groups is the example: one inside of the picture, where it is seen better than at an edge. */
 const WHERE = 0.6;
 
+/** The group that stands for all of a kind. */
+export const exampleIndex = (count: number): number => Math.floor(count * WHERE);
+
 /** A group of one kind; null where that has no other, or too many ranks. */
 export function exampleOf(layout: ResolvedLayout, name: string, colouring: Colouring): Example | null {
   const family = familiesOf(layout).find((one) => one.name === name && one.size > 1);
   if (!family || !isCycle(colouring) || family.size > MAX_RANKS) {
     return null;
   }
-  const ranks = family.ranks(Math.floor(family.count * WHERE));
+  const ranks = family.ranks(exampleIndex(family.count));
   return { ranks, name: colouring.label(colouring.valueOf(ranks[0] ?? 0)), leavesNode: leavesNode(layout, name) };
 }
 

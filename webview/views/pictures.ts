@@ -1,9 +1,11 @@
 import { groupAlong, type ResolvedLayout } from '../../layout';
 import { colourChoices, colourIn } from '../../picture/colourings';
 import { type DrawingId, drawingOf, groupIn, type Known } from '../../picture/drawing';
+import { groupSchematic, MANY_RANKS } from '../../picture/groupSchematic';
 import { type GridKind, logicalDims, usualAxes } from '../../picture/logical';
 import { groupNames } from '../../picture/rankDetails';
-import { picker } from '../panel/dom';
+import { h, picker } from '../panel/dom';
+import { diagramElement } from '../render/diagram';
 import type { Scene, View } from './view';
 
 /** The picture and the answer of a view that follow from the layout and what a person chose. */
@@ -39,7 +41,15 @@ export const groups: View = {
   question: 'Who talks to whom, over what?',
   pickers: (scene) => [groupPicker(scene)],
   ...drawn('groups'),
+  content: schematic,
 };
+
+/** One group with its nodes, where the world is too large to see one in it; the picture above is the map. */
+function schematic({ layout, state, width }: Scene): HTMLElement | null {
+  const kind = groupIn(layout, state.group);
+  const diagram = layout.worldSize >= MANY_RANKS ? groupSchematic(layout, kind, state.rank, width) : null;
+  return diagram && h('div', { class: 'sheet diagram-sheet' }, diagramElement(diagram, `One ${kind} group`));
+}
 
 /** The kind of process group whose peers are highlighted: the chosen one, or that of the dimension that gives the colours. */
 export function highlightedGroup({ layout, state }: Pick<Scene, 'layout' | 'state'>): string {

@@ -9,9 +9,9 @@ import {
   parseFromPanel,
   type ToPanel,
 } from '../../webview/panel/messages';
+import { followedDocument } from '../launch/drawnDocument';
 import { replaceLayout } from '../launch/edits';
 import { launchOfLayout } from '../launch/scriptLayouts';
-import { LANGUAGE } from '../layoutDocument';
 import { messageOf, showError, showInformation, showWarning } from '../notifications';
 import { localPath, nameOf } from '../paths';
 import { readText } from '../readText';
@@ -46,9 +46,6 @@ interface PanelState {
   readonly locked?: boolean;
 }
 
-/** Where a layout that is edited may lie; texts of other schemes are shown beside one. */
-const EDITED = ['file', 'untitled', 'vscode-remote', 'vscode-vfs', 'vscode-test-web'];
-
 /** The rank grid panels: one that follows the active layout, and those that are locked to theirs. */
 export class GridPanels implements vscode.WebviewPanelSerializer {
   readonly #panels = new Set<GridPanel>();
@@ -70,7 +67,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     return vscode.Disposable.from(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
       this.#changes.register(),
-      vscode.window.onDidChangeActiveTextEditor((editor) => editor && this.#follow(editor.document)),
+      vscode.window.onDidChangeActiveTextEditor((editor) => void (editor && this.#follow(editor.document))),
       vscode.workspace.onDidSaveTextDocument((document) => this.#of(document)?.saved()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#of(document)?.textChanged()),
       // what the editor has closed has another document when it opens it again
@@ -159,8 +156,13 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     return panel;
   }
 
-  #follow(document: vscode.TextDocument): void {
-    if (document.languageId === LANGUAGE && EDITED.includes(document.uri.scheme) && !this.#of(document)) {
+  /** Shows the layout or the launch script that has become active, unless all panels are locked or one shows it already. */
+  async #follow(active: vscode.TextDocument): Promise<void> {
+    if ([...this.#panels].every(({ isLocked }) => isLocked)) {
+      return;
+    }
+    const document = await followedDocument(active);
+    if (document && !this.#of(document) && vscode.window.activeTextEditor?.document === active) {
       this.#followed(document);
     }
   }

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import { addressOf, LANGUAGE, layoutDocument } from '../layoutDocument';
 import { showError } from '../notifications';
+import { mayStartJob } from './lenses';
 import { chooseJob, readLaunchFile } from './read';
 import { addressOfLaunch } from './scriptLayouts';
 
@@ -21,4 +22,24 @@ export async function drawnDocument(argument: unknown): Promise<vscode.TextDocum
     return undefined;
   }
   return layoutDocument(argument);
+}
+
+/** Where a layout that is edited may lie; texts of other schemes are shown beside one. */
+const EDITED = ['file', 'untitled', 'vscode-remote', 'vscode-vfs', 'vscode-test-web'];
+
+/**
+ * The layout that a panel draws which follows the editor: the document itself, or that of the one job which a launch script starts.
+ * Undefined for anything else: nothing is asked.
+ */
+export async function followedDocument(document: vscode.TextDocument): Promise<vscode.TextDocument | undefined> {
+  if (!EDITED.includes(document.uri.scheme)) {
+    return undefined;
+  }
+  if (document.languageId === LANGUAGE) {
+    return document;
+  }
+  const reading = mayStartJob(document) ? await readLaunchFile(document.uri) : '';
+  const isOne = typeof reading !== 'string' && reading.trains && reading.jobs.length === 0;
+  const isDrawn = isOne && reading.values.some(({ key, value }) => key === 'world_size' && typeof value === 'number');
+  return isDrawn ? vscode.workspace.openTextDocument(addressOfLaunch(document.uri)) : undefined;
 }

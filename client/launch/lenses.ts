@@ -10,6 +10,10 @@ const SCRIPTS: vscode.DocumentSelector = [{ language: 'shellscript' }, { pattern
 const STARTS =
   /\b(?:torchrun|srun|mpirun|deepspeed|accelerate|python3?|torch\.distributed|ray|nemo|llamafactory-cli|swift)\b/;
 
+/** Whether a document may be a script that starts a job: it is worth reading. */
+export const mayStartJob = (document: vscode.TextDocument): boolean =>
+  vscode.languages.match(SCRIPTS, document) > 0 && STARTS.test(document.getText());
+
 /** How many jobs of a script get lenses. */
 const MAX_JOBS = 8;
 
@@ -25,7 +29,7 @@ export class LaunchLenses implements vscode.CodeLensProvider {
   }
 
   async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
-    const lenses = STARTS.test(document.getText()) ? await lensesOf(document) : [];
+    const lenses = mayStartJob(document) ? await lensesOf(document) : [];
     const { uri } = document;
     // as the key `resourcePath` names it
     const path = uri.scheme === 'file' ? uri.fsPath : uri.path;

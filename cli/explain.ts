@@ -91,15 +91,23 @@ function whyNoFlag(name: string): string {
     : `the flag '${flag}' says nothing about the layout: no key is read from it`;
 }
 
+/** A name as a flag: configurations write `n_samples_per_prompt` for `--n-samples-per-prompt`. Null where it can be none. */
+const asFlag = (name: string): string | null => {
+  const flag = FLAG.test(name) ? name : `--${name.replaceAll('_', '-')}`;
+  return FLAG.test(flag) ? flag : null;
+};
+
 const flagOf = (name: string): string => name.split('=', 1)[0] ?? name;
 
-/** The keys that `import` reads from a flag of torchrun or of Megatron-LM: `--fp16` sets `model.params_dtype`. */
+/** The keys that `import` reads from a flag of torchrun, of Megatron-LM or of slime: `--fp16` sets `model.params_dtype`. */
 function keysOfFlag(name: string): string[] {
   const flag = flagOf(name);
-  const commands = [`\\\n${flag} 1 pretrain_gpt.py`, `pretrain_gpt.py \\\n${flag} 1`];
-  const values = commands.flatMap(
-    (command) => readLaunchFile('launch.sh', `torchrun --nproc-per-node 8 ${command}\n`, () => null).values,
-  );
+  const commands = [
+    `torchrun --nproc-per-node 8 \\\n${flag} 1 pretrain_gpt.py`,
+    `torchrun --nproc-per-node 8 pretrain_gpt.py \\\n${flag} 1`,
+    `python3 train.py --actor-num-nodes 1 \\\n${flag} 1`,
+  ];
+  const values = commands.flatMap((command) => readLaunchFile('launch.sh', `${command}\n`, () => null).values);
   const read = values.flatMap(({ key, source }) => (typeof source !== 'string' && source.line === 2 ? [key] : []));
   return [...new Set<string>(read)];
 }
@@ -112,7 +120,8 @@ function pagesOf(name: string): Page[] {
   }
   const group = groupMarkdown(name);
   const key = keyMarkdown(name);
-  const keys = key === null && FLAG.test(name) ? keysOfFlag(name).map(keyMarkdown) : [key];
+  const flag = asFlag(name);
+  const keys = key === null && group === null && flag !== null ? keysOfFlag(flag).map(keyMarkdown) : [key];
   return [
     ...keys.flatMap((markdown) => (markdown === null ? [] : [{ kind: 'key' as const, name, markdown }])),
     ...(name === 'gpu' || name === 'cluster.gpu' ? [{ kind: 'gpus' as const, name, markdown: gpusMarkdown() }] : []),

@@ -81,9 +81,20 @@ function serve(job: Job, engine: string): Facts {
   const facts = new Facts();
   const { options } = readFlags(job.args, job.place);
   setRole(facts, 'serve', engine, options);
-  listUnmapped(options, new Set(engineOptions()), facts);
+  facts.set('model.from', servedModel(job, options));
+  listUnmapped(options, new Set([...engineOptions(), 'model', 'model_path']), facts);
   facts.note(NOTE);
   return facts;
+}
+
+/** The model that a server loads: `vllm serve NAME`, or an option. */
+function servedModel(job: Job, options: Options): Found<string> | undefined {
+  const name = ['model', 'model_path'].find((one) => options.has(one));
+  if (name !== undefined) {
+    return options.string(name);
+  }
+  const given = job.program === 'vllm' ? textOf(job.args[1]) : null;
+  return given && !given.startsWith('-') ? { value: given, source: job.place } : undefined;
 }
 
 /** Sets the phase of one role; TensorRT-LLM has no size of its own for data parallelism. */

@@ -75,3 +75,10 @@ test.each([
 ])('%s names a model', (_, file, text) => {
   expect(sizes(read(file, text))).toMatchObject({ 'model.from': 'Qwen/Qwen3-8B', 'model.num_layers': 36 });
 });
+
+test.each([['vllm serve Qwen/Qwen3-8B -tp 4'], ['python3 -m sglang.launch_server --model-path Qwen/Qwen3-8B --tp 4']])(
+  'the model that a server loads has its sizes: %s',
+  (command) => {
+    expect(sizes(read('serve.sh', command))).toMatchObject({ 'model.from': 'Qwen/Qwen3-8B', 'model.num_layers': 36 });
+  },
+);

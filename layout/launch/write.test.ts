@@ -144,3 +144,19 @@ test.each(RECORDED)(
     expect(lines.slice(at + 1)).toEqual(plain.slice(start + 1));
   },
 );
+
+test('the sizes of a model that is named are written where the form names no models', () => {
+  const text = 'layout: 1\nworld_size: 8\nmodel: {from: Qwen/Qwen3-8B, num_layers: 40}\n';
+  const { text: flags, left, notes } = exportLayout(text, 'megatron-args');
+  expect(flags.split(/ \\\n|\n/)).toEqual(
+    expect.arrayContaining([
+      '--num-layers 40',
+      '--num-attention-heads 32',
+      '--num-query-groups 8',
+      '--hidden-size 4096',
+    ]),
+  );
+  expect(left).toEqual(['world_size']);
+  expect(notes).toContain('The sizes of Qwen/Qwen3-8B are written out: this form does not name models.');
+  expect(exportLayout(text, 'verl').text).toContain('actor_rollout_ref.model.path=Qwen/Qwen3-8B');
+});

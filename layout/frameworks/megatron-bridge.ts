@@ -268,7 +268,7 @@ const WITHOUT_FIELD: ReadonlySet<string> = new Set([
   ...['dynamic_context_parallel', 'min_dynamic_context_parallel_size', 'encoder_num_layers', 'decoder_num_layers'],
   ...['max_position_embeddings', 'encoder_seq_length', 'decoder_seq_length', 'sequence_packing_scheduler'],
   ...['pad_packed_seq_alignment', 'step_batch_size_schedule', 'grad_reduce_in_bf16', 'create_all_gather_group'],
-  ...['fake_process_group', 'zero_stage', 'fp4_param_gather'],
+  ...['fake_process_group', 'fp4_param_gather'],
 ]);
 
 /** The length of the data's sequences, over which the model's wins. */

@@ -207,7 +207,7 @@ export function writeMimo(writer: LayoutWriter): string {
     const value = field === 'dp' ? replicas(writer, owner) : writer.meant(`modules.${owner}.${field as 'tp'}`);
     return [`--${name.replaceAll('_', '-')}`, String(value ?? (field === 'rank_offset' ? 0 : 1))];
   });
-  return writer.command(writer.torchrun('examples/mimo/train.py'), [
+  return writer.command(writer.torchrun('examples/mimo/pretrain_mimo.py'), [
     ...(encoder === undefined ? [['--llm-only'] as const] : []),
     ...sizes,
     ...moduleShards(writer),

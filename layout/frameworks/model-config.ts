@@ -188,7 +188,7 @@ export function writeModelConfig(writer: LayoutWriter): string {
   return writer.yaml(
     held.map(([flag, ...values]) => {
       const [only = ''] = values;
-      const value = values.length > 1 ? `[${values.join(', ')}]` : /^-?\d+$/.test(only) ? Number(only) : only;
+      const value = values.length > 1 ? values.join(' ') : /^-?\d+$/.test(only) ? Number(only) : only;
       return [['MODEL_ARGS', flag], values.length === 0 ? true : value];
     }),
   );

@@ -216,6 +216,13 @@ const MEGATRON_KEYS = [
   ...(['first', 'last'] as const).map((end) => `model.num_layers_in_${end}_pipeline_stage` as const),
 ];
 
+/** Where the recipe has a key of its Megatron engine: fields that it has no name for are those of the model in Megatron Bridge. */
+function sectionOf(key: (typeof MEGATRON_KEYS)[number]): string {
+  return key === 'parallelism.vpp' ? `policy.megatron_cfg.${OVERRIDES}` : 'policy.megatron_cfg';
+}
+
+const OVERRIDES = 'model_overrides';
+
 const BACKEND: readonly OptionRow[] = [['phases.rollout.engine', 'policy.generation.backend', 'text']];
 
 /** The degrees of the engine that generates, by its section; other names of the engines are read too. */
@@ -246,6 +253,7 @@ function readMegatronRole(role: Tree | undefined, missing: Reason | null, facts:
     ...optionsOf(at(role, 'distributed_data_parallel_config')).entries,
     ...optionsOf(at(role, 'optimizer')).entries,
     ...optionsOf(role).entries,
+    ...optionsOf(at(role, OVERRIDES)).entries,
   ]);
   // the optimizer's params_dtype and bf16 are those of its states
   for (const name of ['params_dtype', 'bf16', 'fp16']) {
@@ -390,7 +398,7 @@ export function writeNemoRl(writer: LayoutWriter): string {
   return writer.yaml([
     ...writer.rows(POLICY_OPTIONS),
     ['policy.megatron_cfg.enabled', true],
-    ...MEGATRON_KEYS.flatMap((key) => writer.renamed(key, `policy.megatron_cfg.${megatronName(key)}`)),
+    ...MEGATRON_KEYS.flatMap((key) => writer.renamed(key, `${sectionOf(key)}.${megatronName(key)}`)),
     ...(expertTp === undefined ? [] : [['policy.megatron_cfg.expert_tensor_parallel_size', expertTp] as const]),
     ...writer.rows([...BACKEND, ...engine]),
     ...(cluster

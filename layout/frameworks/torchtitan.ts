@@ -247,7 +247,7 @@ function readCommand(job: Job, context: LaunchContext): Facts {
   let tree: Tree = base ?? emptyMap(job.place);
   const copies: Copies = new Map();
   for (const [name, option] of options.entries) {
-    tree = name.includes('.') ? setAt(tree, name.split('.'), scalarOption(option), copies) : tree;
+    tree = name.includes('.') ? setSetting(tree, name, option, copies) : tree;
   }
   readTitanTree(tree, options.blocked ?? blocked, facts);
   setWorld(facts, worldOf(job));
@@ -255,6 +255,13 @@ function readCommand(job: Job, context: LaunchContext): Facts {
   const others = [...options.entries].filter(([name]) => !name.startsWith('parallelism.'));
   listUnmapped(new Options(new Map(others), null), TITAN_MAPPED, facts);
   return facts;
+}
+
+/** Sets what a flag says; a switch is on by its name alone, and off by `no_` before the last part of it (tyro). */
+function setSetting(tree: Tree, name: string, option: Option, copies: Copies): Tree {
+  const off = option.values.length === 0 ? /^(.*\.)no_([^.]+)$/.exec(name) : null;
+  const value = scalarOption(off ? { ...option, values: ['false'] } : option);
+  return setAt(tree, (off ? `${off[1]}${off[2]}` : name).split('.'), value, copies);
 }
 
 interface Base {
@@ -455,8 +462,17 @@ export function writeTorchtitan(writer: LayoutWriter): string {
     }),
   ];
   writer.derives('parallelism.dp');
+  writer.notes.push('torchtitan needs --module and --config, its configuration of the model: set MODULE and CONFIG.');
   return writer.command(
-    writer.torchrun('-m torchtitan.train'),
-    options.map(([name, value]) => [`--${name}`, String(value)]),
+    `${writer.torchrun('-m torchtitan.train')} --module "\${MODULE:?such as llama3}" --config "\${CONFIG:?such as llama3_8b}"`,
+    options.map(([name, value]) =>
+      typeof value === 'boolean' ? [switchOf(name, value)] : [`--${name}`, String(value)],
+    ),
   );
+}
+
+/** A switch as tyro reads it. */
+function switchOf(name: string, isOn: boolean): string {
+  const last = name.lastIndexOf('.') + 1;
+  return isOn ? `--${name}` : `--${name.slice(0, last)}no_${name.slice(last)}`;
 }

@@ -70,6 +70,9 @@ function torchType(value: FactValue): FactValue {
   return names[String(value)] ?? value;
 }
 
+/** Where the launchers of several nodes meet: a layout names no host, so the shell asks for it. */
+const MEETING = `--rdzv-backend c10d --rdzv-endpoint "\${MASTER_ADDR:?the first node}:\${MASTER_PORT:-29500}" `;
+
 /** Reads the values of a layout for one form, and records which were used. */
 export class LayoutWriter {
   readonly used = new Set<KeyPath>();
@@ -148,7 +151,7 @@ export class LayoutWriter {
   torchrun(program: string): string {
     const { nodes, perNode } = this.world();
     const recorder = this.settings.record ? 'record_groups.py ' : '';
-    return `${this.settings.record ? RECORDING : ''}torchrun --nnodes ${nodes} --nproc-per-node ${perNode} ${recorder}${program}`;
+    return `${this.settings.record ? RECORDING : ''}torchrun --nnodes ${nodes} --nproc-per-node ${perNode} ${nodes > 1 ? MEETING : ''}${recorder}${program}`;
   }
 
   /** A command with its flags, one a line. */

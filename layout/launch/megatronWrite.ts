@@ -12,7 +12,28 @@ export type WrittenOption = readonly [key: KeyPath, name: string, value: FactVal
 
 /** The flags of Megatron-LM that a layout sets, in the order of the format. */
 export function megatronFlags(writer: LayoutWriter): Flag[] {
-  return megatronOptions(writer, 'flag').flatMap(flagsOf);
+  return startable(writer, megatronOptions(writer, 'flag').flatMap(flagsOf));
+}
+
+/** The flags without which Megatron-LM does not start (megatron/training/arguments.py, validate_args). */
+const REQUIRED = [
+  ...['--num-layers', '--hidden-size', '--num-attention-heads', '--seq-length', '--max-position-embeddings'],
+  '--micro-batch-size',
+];
+
+/** Flags with the one that follows from another; those that the layout leaves open are named in a note. */
+function startable(writer: LayoutWriter, written: readonly Flag[]): Flag[] {
+  const lengthOf = (name: string) => written.find(([flag]) => flag === name)?.[1];
+  const length = lengthOf('--max-position-embeddings') === undefined ? lengthOf('--seq-length') : undefined;
+  const flags: Flag[] = [...written, ...(length === undefined ? [] : [['--max-position-embeddings', length] as const])];
+  const names = new Set(flags.map(([flag]) => flag));
+  const open = REQUIRED.filter(
+    (flag) => !names.has(flag) && !(flag === '--num-layers' && names.has('--hybrid-layer-pattern')),
+  );
+  if (open.length > 0) {
+    writer.notes.push(`Megatron-LM also needs ${open.join(', ')}, which the layout does not say.`);
+  }
+  return flags;
 }
 
 /** The flags for the model of one module, and for the batch, which all modules share. */
@@ -21,8 +42,12 @@ export function moduleFlags(writer: LayoutWriter, module: string): Flag[] {
   const plain = plainOptions(writer, 'flag', (key) =>
     isModelPath(key) ? `${prefix}${key}` : key.startsWith('batch.') ? key : null,
   );
-  return [...plain, ...modelOptions(writer, 'flag', prefix)].flatMap(flagsOf);
+  const length = plainOptions(writer, 'flag', (key) => (LENGTHS.includes(key) ? key : null));
+  return startable(writer, [...plain, ...length, ...modelOptions(writer, 'flag', prefix)].flatMap(flagsOf));
 }
+
+/** Lengths of the sequences that all modules share. */
+const LENGTHS: readonly KeyPath[] = ['sequence.seq_length', 'sequence.max_seq_len'];
 
 /** The options of Megatron that a layout sets. */
 export function megatronOptions(writer: LayoutWriter, spelling: Spelling): WrittenOption[] {
@@ -46,7 +71,8 @@ function plainOptions(
   keyOf: (key: KeyPath) => KeyPath | null,
 ): WrittenOption[] {
   return PLAIN_OPTIONS.flatMap((option): WrittenOption[] => {
-    const key = keyOf(option.key);
+    // ZeRO is an option of Megatron-DeepSpeed alone
+    const key = option.key === 'optimizer.zero_stage' ? null : keyOf(option.key);
     const value = key === null ? undefined : writer.written(key);
     return key === null || value === undefined ? [] : [[key, ...spelled(option, value, spelling)]];
   });

@@ -43,7 +43,20 @@ export function isRecordedTarget(target: string): boolean {
 }
 
 /** Forms that say how many nodes a job has. */
-const WITH_NODES: ReadonlySet<ExportTarget> = new Set(['torchrun', 'sbatch', 'mimo-args', 'verl', 'nemo-rl']);
+const WITH_NODES: ReadonlySet<ExportTarget> = new Set([
+  'torchrun',
+  'sbatch',
+  'mimo-args',
+  'verl',
+  'nemo-rl',
+  'torchtitan',
+]);
+
+/** Forms whose ranks torchrun starts. */
+const STARTED_BY_TORCHRUN: ReadonlySet<ExportTarget> = new Set(['torchrun', 'mimo-args', 'torchtitan']);
+
+/** Forms that start Megatron-LM. */
+const STARTS_MEGATRON: ReadonlySet<ExportTarget> = new Set(['torchrun', 'sbatch', 'mimo-args']);
 
 /** A layout in another form. */
 export interface Exported {
@@ -113,7 +126,7 @@ function notesOf({ values, settings, notes }: LayoutWriter, target: ExportTarget
   const found = WITH_NODES.has(target) ? nodesOf(values) : null;
   const { nodes, perNode } = found ?? { nodes: 1, perNode: 1 };
   const isChosen = found !== null && !values.has('cluster.nodes');
-  const needsHost = nodes > 1 && (target === 'torchrun' || target === 'mimo-args');
+  const needsHost = nodes > 1 && STARTED_BY_TORCHRUN.has(target);
   return [
     ...notes,
     ...(isChosen
@@ -121,7 +134,12 @@ function notesOf({ values, settings, notes }: LayoutWriter, target: ExportTarget
           `The layout has no cluster; its ${nodes * perNode} ranks are written as ${nodes} x ${perNode}. Write cluster to choose.`,
         ]
       : []),
-    ...(needsHost ? ['The command leaves out --rdzv-endpoint, which several nodes need: a layout names no host.'] : []),
+    ...(needsHost
+      ? ['Start the command on each node, with MASTER_ADDR set to the first: a layout names no host.']
+      : []),
+    ...(STARTS_MEGATRON.has(target)
+      ? ['Add what a layout does not say: data, tokenizer, learning rate and number of steps.']
+      : []),
     ...(target === 'sbatch' && settings.sbatch === undefined
       ? [
           'The script leaves out partition, account, time, container_image and setup: they come from the settings of a Slurm cluster.',

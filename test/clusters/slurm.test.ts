@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -24,6 +24,7 @@ import {
   slurmBackendWith,
 } from '../../jobs';
 import { shellQuoted } from '../../layout';
+import { exportLayout } from '../../layout/launch';
 import { planOf } from '../harness/layouts';
 import { processesWith } from '../harness/processes';
 import { until } from '../harness/until';
@@ -262,6 +263,19 @@ describe('a job of Slurm', () => {
     expect(error).toBeInstanceOf(EnvironmentError);
     expect(String(error)).toContain('invalid partition specified: moon');
     expect(savedRuns(run.runs)).toEqual([]);
+  });
+
+  test('starts every rank of an exported script with what PyTorch reads', { timeout: 120 * SECONDS }, () => {
+    const output = join(lab.folder, 'export.out');
+    const python = program('rank-of-export', 'echo "$RANK $LOCAL_RANK $WORLD_SIZE $MASTER_PORT $MASTER_ADDR $*"');
+    const text = 'layout: 1\ncluster: {nodes: 2, gpus_per_node: 2}\nparallelism: {tp: 2}\n';
+    const exported = exportLayout(text, 'sbatch', { gpusPerNode: 0, python, sbatch: [`--output=${output}`] });
+    const script = join(lab.folder, 'export.sbatch');
+    writeFileSync(script, exported.text);
+    const job = execFileSync('sbatch', ['--wait', '--parsable', script], { encoding: 'utf8' }).trim();
+    const meeting = `4 ${20_000 + (Number(job) % 10_000)} n1 pretrain_gpt.py --tensor-model-parallel-size 2 --bf16`;
+    const ranks = readFileSync(output, 'utf8').trimEnd().split('\n').sort();
+    expect(ranks).toEqual([0, 1, 2, 3].map((rank) => `${rank} ${rank % 2} ${meeting}`));
   });
 
   test('does in a dry run, as a script that a person runs, what it says', { timeout: 120 * SECONDS }, async () => {

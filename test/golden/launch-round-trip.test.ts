@@ -1,8 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { check, RULES } from '../../layout';
+import { check } from '../../layout';
 import {
   driftBetween,
   EXPORT_TARGETS,
@@ -12,51 +10,8 @@ import {
   layoutYaml,
   readLaunchFile,
 } from '../../layout/launch';
-import { passingText } from '../../layout/rules/page';
 import { runs } from '../harness/property';
-import { loadGolden } from './golden';
-import { type ParallelInput, parallelText, type TopologyInput, topologyText } from './inputs';
-
-const EXAMPLES = join(import.meta.dirname, '../../examples');
-
-const degree = fc.constantFrom(1, 2, 4);
-const degrees = fc.record({ tp: degree, cp: degree, pp: degree, ep: degree, dp: degree });
-
-/** Homogeneous layouts; each value stands in them or not. */
-const layouts = fc.tuple(degrees, fc.infiniteStream(fc.boolean())).map(([{ tp, cp, pp, ep, dp }, choices]) => {
-  const world = tp * cp * pp * dp;
-  const maybe = (line: string) => (choices.next().value ? [line] : []);
-  return [
-    'layout: 1',
-    choices.next().value ? `world_size: ${world}` : `cluster: {nodes: ${world}, gpus_per_node: 4}`,
-    'parallelism:',
-    `  tp: ${tp}`,
-    ...maybe(`  cp: ${cp}`),
-    ...maybe(`  pp: ${pp}`),
-    ...(pp > 1 ? maybe('  vpp: 2') : []),
-    ...maybe(`  ep: ${ep}`),
-    ...maybe('  expt_tp: 1'),
-    ...maybe('  order: tp-cp-ep-pp-dp'),
-    ...maybe('  num_distributed_optimizer_instances: 2'),
-    'model:',
-    '  num_layers: 32',
-    ...maybe('  hidden_size: 4096'),
-    ...maybe('  num_attention_heads: 32'),
-    ...maybe('  num_query_groups: 8'),
-    ...maybe('  num_experts: 16'),
-    ...maybe('  gated_linear_unit: true'),
-    ...maybe('  params_dtype: fp16'),
-    'sequence:',
-    '  seq_length: 4096',
-    ...(tp > 1 ? maybe('  sequence_parallel: true') : []),
-    'batch:',
-    '  micro_batch_size: 1',
-    ...maybe('  global_batch_size: 256'),
-    ...maybe('optimizer: {use_distributed_optimizer: true, overlap_grad_reduce: true}'),
-    ...maybe('recompute: {granularity: full, method: uniform, num_layers: 1}'),
-    ...maybe('moe: {moe_token_dispatcher_type: alltoall}'),
-  ].join('\n');
-});
+import { homogeneousLayouts, SHAPES } from './layouts';
 
 const FILES: Readonly<Partial<Record<ExportTarget, string>>> = {
   'megatron-args': 'flags.sh',
@@ -119,32 +74,12 @@ const HOMOGENEOUS = [
 
 test.each(HOMOGENEOUS)('%s: what is exported is imported again', (target) => {
   fc.assert(
-    fc.property(layouts, (text) => {
+    fc.property(homogeneousLayouts, (text) => {
       expect(lost(text, target), text).toEqual([]);
     }),
     runs(8),
   );
 });
-
-/** The layouts that Megatron-LM accepts, the examples, and the files on which no rule fires. */
-const ALL: readonly string[] = [
-  ...loadGolden<ParallelInput, unknown>('homogeneous').flatMap(({ ok, input }) => (ok ? parallelText(input) : [])),
-  ...loadGolden<TopologyInput, unknown>('hetero').flatMap(({ ok, input }) => (ok ? (topologyText(input) ?? []) : [])),
-  ...readdirSync(EXAMPLES)
-    .filter((name) => name.endsWith('.layout.yaml'))
-    .map((name) => readFileSync(join(EXAMPLES, name), 'utf8')),
-  ...RULES.map(passingText),
-];
-
-/** One layout of each shape: which keys it writes, and which of them say more than 1. */
-const SHAPES: readonly string[] = [
-  ...new Map(
-    ALL.map((text) => {
-      const values = [...(layoutFileValues('', text) ?? [])];
-      return [JSON.stringify(values.map(([key, { value }]) => [key, value === 1])), text];
-    }),
-  ).values(),
-];
 
 test.each(EXPORT_TARGETS)('%s: a layout of every shape is imported again, or it is said what is left out', (target) => {
   const wrong = SHAPES.flatMap((text) => lostOrRefused(text, target).map((what) => `${what}\n${text}`));

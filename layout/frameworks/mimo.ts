@@ -107,6 +107,11 @@ function readShared(options: Options, facts: Facts): void {
       facts.set(key, found);
     }
   }
+  // the model of the example sets it, whatever the flag says (examples/mimo/model_providers/nemotron_moe_vlm.py)
+  const tp = facts.number('modules.language.tp');
+  if (tp !== null) {
+    facts.set('modules.language.sequence.sequence_parallel', { value: tp > 1, source: 'default' });
+  }
 }
 
 /** Without a launcher's count, the world is what both grids cover. */

@@ -22,12 +22,12 @@ const REQUIRED = [
 ];
 
 /** Flags with the one that follows from another; those that the layout leaves open are named in a note. */
-function startable(writer: LayoutWriter, written: readonly Flag[]): Flag[] {
+function startable(writer: LayoutWriter, written: readonly Flag[], required = REQUIRED): Flag[] {
   const lengthOf = (name: string) => written.find(([flag]) => flag === name)?.[1];
   const length = lengthOf('--max-position-embeddings') === undefined ? lengthOf('--seq-length') : undefined;
   const flags: Flag[] = [...written, ...(length === undefined ? [] : [['--max-position-embeddings', length] as const])];
   const names = new Set(flags.map(([flag]) => flag));
-  const open = REQUIRED.filter(
+  const open = required.filter(
     (flag) => !names.has(flag) && !(flag === '--num-layers' && names.has('--hybrid-layer-pattern')),
   );
   if (open.length > 0) {
@@ -36,18 +36,15 @@ function startable(writer: LayoutWriter, written: readonly Flag[]): Flag[] {
   return flags;
 }
 
-/** The flags for the model of one module, and for the batch, which all modules share. */
+/** The flags for the model of one module, and those that all modules share; the example starts with this optimizer alone. */
 export function moduleFlags(writer: LayoutWriter, module: string): Flag[] {
   const prefix = `modules.${module}.` as const;
   const plain = plainOptions(writer, 'flag', (key) =>
-    isModelPath(key) ? `${prefix}${key}` : key.startsWith('batch.') ? key : null,
+    isModelPath(key) ? `${prefix}${key}` : /^(batch|optimizer|recompute|moe)\./.test(key) ? key : null,
   );
-  const length = plainOptions(writer, 'flag', (key) => (LENGTHS.includes(key) ? key : null));
-  return startable(writer, [...plain, ...length, ...modelOptions(writer, 'flag', prefix)].flatMap(flagsOf));
+  const flags = [...plain, ...modelOptions(writer, 'flag', prefix)].flatMap(flagsOf);
+  return startable(writer, flags, [...REQUIRED, '--use-distributed-optimizer']);
 }
-
-/** Lengths of the sequences that all modules share. */
-const LENGTHS: readonly KeyPath[] = ['sequence.seq_length', 'sequence.max_seq_len'];
 
 /** The options of Megatron that a layout sets. */
 export function megatronOptions(writer: LayoutWriter, spelling: Spelling): WrittenOption[] {

@@ -14,10 +14,16 @@ export interface CommunicatorCount {
   readonly allGather: readonly string[];
 }
 
-/** Counts the communicators of a layout of `parallelism` at full width, before nonuniform TP removes ranks. */
-export function countCommunicators(layout: ResolvedLayout): CommunicatorCount {
+/**
+ * Counts the communicators of a layout of `parallelism` at full width, before nonuniform TP removes ranks.
+ * @param hasExperts without them nothing is sent in the groups of experts, and NCCL makes no communicator for a group before its
+ * first collective
+ */
+export function countCommunicators(layout: ResolvedLayout, hasExperts: boolean): CommunicatorCount {
   const pp = layout.modules[0]?.dense.find(({ name }) => name === 'pp')?.size ?? 1;
-  const shared = processGroups(layout).filter(({ name, size }) => size > 1 && name !== 'embd');
+  const shared = processGroups(layout).filter(
+    ({ name, size }) => size > 1 && name !== 'embd' && (hasExperts || !OF_EXPERTS.test(name)),
+  );
   const levels = layout.hierarchicalContextParallelSizes?.filter((size) => size > 1).length ?? 0;
   const each = shared.filter(({ name }) => name !== 'hcp').length + levels;
   // with two stages every rank is at an end
@@ -28,3 +34,6 @@ export function countCommunicators(layout: ResolvedLayout): CommunicatorCount {
     allGather: shared.map(({ name }) => name).filter((name) => name.endsWith('_ag')),
   };
 }
+
+/** The parts of a name that stand for experts. */
+const OF_EXPERTS = /(^|_)(ep|expt)(_|$)/;

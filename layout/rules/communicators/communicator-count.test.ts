@@ -14,6 +14,12 @@ test('communicator-count', () => {
     'FSDP is off': job(16, 'tp: 2', 'fsdp: {enabled: false, create_all_gather_group: true}'),
     'modules make no such groups': `layout: 1\nworld_size: 8\nmodules:\n  language: {num_ranks: 8, tp: 2}\n${GROUP}\n`,
     'every group of two ranks or more counts once by its name': job(16, 'tp: 2', GROUP),
+    'a described model without experts uses no group of theirs': job(
+      16,
+      'tp: 2',
+      'model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8}',
+      GROUP,
+    ),
     'the ends of a pipeline also hold the embedding group': job(16, 'tp: 2, pp: 4', GROUP),
     'with two stages every stage is an end': job(16, 'tp: 2, pp: 2', GROUP),
     'context-parallel ranks gather too': job(8, 'tp: 4, cp: 2', GROUP),
@@ -28,6 +34,8 @@ test('communicator-count', () => {
   });
   expect(said).toMatchInlineSnapshot(`
     "every group of two ranks or more counts once by its name: information at "parallelism": Each rank holds 14 communicators. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
+      = at "fsdp": fsdp asks for all-gather groups here
+    a described model without experts uses no group of theirs: information at "parallelism": Each rank holds 9 communicators. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here
     the ends of a pipeline also hold the embedding group: information at "parallelism": Each rank holds 15 communicators, 16 at the two ends of the pipeline. dp_cp_ag only serves to overlap all-gather with reduce-scatter.
       = at "fsdp": fsdp asks for all-gather groups here
@@ -57,7 +65,7 @@ test.each([
   const held = Array.from({ length: 32 }, (_, rank) =>
     families.flatMap((family) => family.indicesOf(rank).filter((index) => family.ranks(index).length > 1)),
   ).map(({ length }) => length);
-  const counted = layout && countCommunicators(layout);
+  const counted = layout && countCommunicators(layout, true);
   expect(counted?.each).toBe(Math.min(...held));
   expect((counted?.each ?? 0) + (counted?.atEnds ?? 0)).toBe(Math.max(...held));
 });

@@ -5,6 +5,7 @@ import { allGatherGroups } from '../fsdp/all-gather-groups';
 import { fsdpExpertGroup } from '../fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from '../fsdp/fsdp-group-idle';
 import { isFsdpEnabled, onlyGrid } from '../fsdp/requests';
+import { hasNoExperts } from '../model/experts';
 import { both, countOf } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -14,7 +15,7 @@ export const communicatorCount: Rule = {
   severity: 'information',
   title: 'Communicators of a job with separate all-gather groups',
   effect: 'each extra communicator takes GPU memory and start-up time',
-  what: 'The layout makes separate all-gather groups. The diagnostic counts the communicators of a rank: the process groups of 2 ranks or more that it is in, each name by itself even where another has the same ranks.',
+  what: 'The layout makes separate all-gather groups. The diagnostic counts the communicators of a rank: the process groups of 2 ranks or more that it is in, each name by itself even where another has the same ranks. Groups of experts count unless the model is described and has none.',
   why: 'Every NCCL communicator has its own channels and buffers in GPU memory. Two communicators over the same ranks let all-gather and reduce-scatter run at the same time.',
   failing: job(16, 'tp: 2', 'fsdp: {enabled: true, create_all_gather_group: true}'),
   passing: job(16, 'tp: 2', 'fsdp: {enabled: true}'),
@@ -29,7 +30,8 @@ export const communicatorCount: Rule = {
     if (!layout || isFaulty) {
       return;
     }
-    const { each, atEnds, allGather } = countCommunicators(layout);
+    const hasExperts = !facts.modules.every(({ model }) => model.value && hasNoExperts(model.value));
+    const { each, atEnds, allGather } = countCommunicators(layout, hasExperts);
     if (allGather.length === 0) {
       return;
     }

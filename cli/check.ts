@@ -1,6 +1,4 @@
-import { lstatSync, writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { fileErrorText } from '../jobs/regularFile';
 import {
   type AppliedFix,
   applyAllFixes,
@@ -15,14 +13,13 @@ import {
 } from '../layout';
 import { forgetLevels, levelsFor } from './config';
 import type { FileReport } from './fileReport';
-import { failedOn, type InputFile, inputFiles, separately } from './files';
+import { failedOn, type InputFile, inputFiles, separately, writtenOrWhyNot } from './files';
 import { githubLines } from './github';
 import { type GitlabIssue, gitlabIssues } from './gitlab';
 import { withLaunchDrift } from './launchDrift';
 import { layoutFiles } from './layoutFiles';
 import { formatOption, wholeNumber } from './options';
 import { colour, complain, EXIT, exitWith, fail, jsonArray, print } from './output';
-import { nearTo } from './repository';
 import { sarifText } from './sarif';
 import { type Statistic, statisticsOf, statisticsText } from './statistics';
 import { diagnosticTexts, fixTexts, summaryText } from './text';
@@ -155,19 +152,6 @@ function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsaf
     return input;
   }
   return { file, checked: check(text, levelsFor(file)), fixes };
-}
-
-/** Writes a file, but not through a link that leads out of the repository. */
-function writtenOrWhyNot(file: string, text: string): string | null {
-  try {
-    if (lstatSync(file).isSymbolicLink() && !nearTo(file)(file)) {
-      return 'it is a link to a file outside its repository';
-    }
-    writeFileSync(file, text);
-    return null;
-  } catch (error) {
-    return fileErrorText(error);
-  }
 }
 
 type Format = 'text' | 'json' | 'jsonl' | 'sarif' | 'github' | 'gitlab';

@@ -1,6 +1,8 @@
 import { type Command, Option } from 'commander';
 import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import {
+  type AppliedFix,
+  applyEdits,
   type Checked,
   check,
   countOf,
@@ -8,19 +10,23 @@ import {
   jsonText,
   LineIndex,
   launchDrift,
+  namedLaunchFiles,
   type Severity,
   terminalLine,
   wordAt,
 } from '../layout';
-import { type Difference, type LaunchReading, readLaunchFile } from '../layout/launch';
+import { type Difference, type LaunchReading, layoutFix, readLaunchFile } from '../layout/launch';
+import { levelsFor } from './config';
 import type { FileReport } from './fileReport';
-import { failedOn, inputFiles } from './files';
+import { failedOn, inputFiles, writtenOrWhyNot } from './files';
 import { githubLines } from './github';
 import { compareWith, type LaunchComparison, launchPathsOf } from './launchDrift';
 import { launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
-import { EXIT, exitWith, fail, print, styled } from './output';
+import { isFolder, LAYOUT, layoutFiles } from './layoutFiles';
+import { complain, EXIT, exitWith, fail, print, styled } from './output';
 import type { OutputItem } from './outputSchemas';
 import { sarifText } from './sarif';
+import { fixTexts } from './text';
 
 type Format = 'text' | 'json' | 'sarif' | 'github';
 
@@ -40,18 +46,26 @@ interface Comparison extends LaunchComparison {
 export function addDriftCommand(program: Command): void {
   program
     .command('drift')
-    .description('compare a layout with launch files')
-    .addHelpText('after', '\nExit status: 0 they agree, 1 they differ, 2 a file cannot be used.')
-    .argument('<layout>', 'a layout file')
-    .argument('[launch-file...]', 'launch files; without them, those that the layout names under launch.files')
+    .description('compare layouts with launch files')
+    .addHelpText('after', HELP)
+    .argument(
+      '<file...>',
+      'layouts, folders to search for layouts that name launch files, and launch files; without launch files, those that each layout names under launch.files',
+    )
+    .option('--fix', 'write the values of the launch files to the layouts')
     .addOption(
       new Option('--format <format>', 'form of the output')
         .choices(['text', 'json', 'sarif', 'github'])
         .default('text'),
     )
-    .action((layout: string, files: string[], { format }: { format: Format }) =>
-      print(output(compared(layout, files), format)),
-    );
+    .action((paths: string[], { format, fix }: { readonly format: Format; readonly fix?: true }) => {
+      const { layouts, launch } = sorted(paths);
+      if (fix && layouts.includes('-')) {
+        fail('--fix takes files and folders, not standard input');
+        return undefined;
+      }
+      return print(report(layouts, launch, format, fix === true));
+    });
   program
     .command('drift-texts', { hidden: true })
     .description('drift of {"layout": TEXT, "launch": TEXT} on standard input, as JSON, for mcp')
@@ -61,8 +75,98 @@ export function addDriftCommand(program: Command): void {
     });
 }
 
-function* output(all: Iterable<Comparison>, format: Format): Iterable<string> {
-  const comparisons = [...all];
+const HELP = `
+Exit status: 0 they agree, 1 they differ, 2 a file cannot be used.
+
+Examples:
+  parallelism-layout drift train.layout.yaml               with the files under launch.files
+  parallelism-layout drift train.layout.yaml train.sh      with this file
+  parallelism-layout drift jobs/                           every layout below a folder that names launch files
+  parallelism-layout drift --fix train.layout.yaml         write what train.sh says into the layout`;
+
+/** The arguments by what they are: the first is a layout, and so is what has the name of one; folders hold layouts. */
+function sorted(paths: readonly string[]): { readonly layouts: readonly string[]; readonly launch: readonly string[] } {
+  const isLayout = (path: string, index: number) => index === 0 || isFolder(path) || LAYOUT.test(path);
+  return { layouts: paths.filter(isLayout), launch: paths.filter((path, index) => !isLayout(path, index)) };
+}
+
+/** The comparisons of layouts with launch files, after what `--fix` writes to the layouts. */
+function* report(paths: readonly string[], launch: readonly string[], format: Format, fix: boolean): Iterable<string> {
+  const comparisons: Comparison[] = [];
+  for (const layout of paths.flatMap((path) => (isFolder(path) ? searched(path, launch) : [path]))) {
+    const found = [...compared(layout, launch)];
+    const { after, fixes } = fix ? fixed(layout, found) : { after: found, fixes: [] };
+    comparisons.push(...after);
+    if (format === 'text') {
+      yield* fixTexts(layout, fixes);
+    }
+  }
+  yield* output(comparisons, format);
+}
+
+/** The layouts below a folder that can be compared: those that name launch files, unless some are given. */
+function searched(folder: string, launch: readonly string[]): string[] {
+  const found = [...layoutFiles([folder])];
+  const named = launch.length > 0 ? found : found.filter(namesLaunchFiles);
+  if (named.length === 0) {
+    complain(
+      found.length === 0
+        ? `no layout file (*.layout.yaml) in ${folder}`
+        : `no layout in ${folder} names a launch file under launch.files`,
+    );
+  }
+  return named;
+}
+
+function namesLaunchFiles(layout: string): boolean {
+  // a file that cannot be read is reported where it is compared
+  const [input] = inputFiles([layout]);
+  return input === undefined || !('checked' in input) || namedLaunchFiles(input.checked).length > 0;
+}
+
+/** Writes what the launch files say to a layout, key by key: what was written, and the comparisons after it. */
+function fixed(
+  layout: string,
+  comparisons: readonly Comparison[],
+): { readonly after: readonly Comparison[]; readonly fixes: readonly AppliedFix[] } {
+  const [first] = comparisons;
+  const fixes: AppliedFix[] = [];
+  let checked = first?.checked;
+  for (const { launch, reading } of checked ? comparisons : []) {
+    const tried = new Set<string>();
+    for (let next = true; next && checked; ) {
+      const { text, lines }: Checked = checked;
+      const { said } = compareWith(layout, checked, launch, reading);
+      const difference = said.map((one) => one.difference).find(({ key }) => !tried.has(key));
+      next = difference !== undefined;
+      const fix = difference && layoutFix({ file: layout, text, reading, difference });
+      if (difference) {
+        tried.add(difference.key);
+      }
+      if (fix) {
+        fixes.push({ code: CODE, title: fix.title, line: lines.positionAt(fix.edit.span.start).line + 1 });
+        checked = check(applyEdits(text, [fix.edit]), levelsFor(layout));
+      }
+    }
+  }
+  const reason = checked && fixes.length > 0 ? writtenOrWhyNot(layout, checked.text) : null;
+  if (reason !== null) {
+    fail(`${layout}: the fixes were not written: ${reason}`);
+  }
+  if (!checked || fixes.length === 0 || reason !== null) {
+    return { after: comparisons, fixes: [] };
+  }
+  const after = comparisons.map((comparison) => againWith(comparison, checked));
+  return { after, fixes };
+}
+
+/** The comparison of a launch file with a layout that has changed. */
+function againWith(comparison: Comparison, checked: Checked): Comparison {
+  const { layout, launch, reading } = comparison;
+  return { ...comparison, checked, ...compareWith(layout, checked, launch, reading) };
+}
+
+function* output(comparisons: readonly Comparison[], format: Format): Iterable<string> {
   if (comparisons.some(({ said }) => said.length > 0)) {
     exitWith(EXIT.findings);
   }

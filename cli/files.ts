@@ -1,9 +1,11 @@
+import { lstatSync, writeFileSync } from 'node:fs';
 import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
 import { type Checked, check, hasErrors, jsonText, type LayoutFacts, type ResolvedLayout } from '../layout';
 import { SHELL_SCRIPT } from '../layout/launch';
 import { levelsFor } from './config';
 import type { Format } from './options';
 import { complain, EXIT, exitWith, fail, records } from './output';
+import { nearTo } from './repository';
 
 /** The largest layout file that is read. Bytes. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
@@ -128,6 +130,19 @@ export function complainOfErrors(file: string, { diagnostics, lines }: Checked, 
   const shown = errors.length > 1 ? `all ${errors.length} errors` : 'the fixes';
   complain(`${place}: ${first?.message ?? 'The layout is incomplete.'} 'parallelism-layout check' shows ${shown}.`);
   exitWith(status);
+}
+
+/** Writes a file, but not through a link that leads out of the repository. */
+export function writtenOrWhyNot(file: string, text: string): string | null {
+  try {
+    if (lstatSync(file).isSymbolicLink() && !nearTo(file)(file)) {
+      return 'it is a link to a file outside its repository';
+    }
+    writeFileSync(file, text);
+    return null;
+  } catch (error) {
+    return fileErrorText(error);
+  }
 }
 
 /** A file that is no layout, or not text, or standard input that was read already. */

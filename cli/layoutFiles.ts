@@ -5,7 +5,7 @@ import { GitIgnore, PatternWork } from './gitignore';
 import { fail } from './output';
 
 /** Which files of a folder are layouts. */
-const LAYOUT = /\.layout\.ya?ml$/;
+export const LAYOUT = /\.layout\.ya?ml$/;
 
 /** Folders that are not searched. */
 const SKIPPED: ReadonlySet<string> = new Set(['.git', 'node_modules']);
@@ -102,7 +102,8 @@ function isIgnored(path: string, isFolder: boolean, rules: readonly Rules[]): bo
   return false;
 }
 
-function isFolder(path: string): boolean {
+/** Whether an argument is a folder; a link to one is not. */
+export function isFolder(path: string): boolean {
   try {
     return path !== '-' && lstatSync(path).isDirectory();
   } catch {

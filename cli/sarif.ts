@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Log, PhysicalLocation, Region, ReportingDescriptor, Result } from 'sarif';
 import { type DiagnosticData, jsonText, type Range, RULES, rulePageUrl } from '../layout';
+import { homepage, version } from '../package.json';
 import type { FileReport } from './fileReport';
 import { jsonArray } from './output';
 
@@ -36,7 +37,9 @@ function logOf(failed: readonly FileReport[]): Log {
     $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
     runs: [
       {
-        tool: { driver: { name: 'parallelism-layout', rules: RULES.map(descriptor) } },
+        tool: {
+          driver: { name: 'parallelism-layout', version, informationUri: homepage, rules: RULES.map(descriptor) },
+        },
         columnKind: 'utf16CodeUnits',
         results: [],
         invocations: [

@@ -1,5 +1,6 @@
 // Packs what was built: `node scripts/package.mjs` writes parallelism-layout.vsix (editors on a machine),
-// parallelism-layout-web.vsix (editors in a browser) and parallelism-layout.tgz (npm: command line and language server).
+// parallelism-layout-web.vsix (editors in a browser) and parallelism-layout.tgz (npm: command line and language server);
+// `node scripts/package.mjs npm` writes the last one alone.
 import { execSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -34,18 +35,24 @@ const manifest = JSON.parse(readFileSync('package.json', 'utf8'));
 const without = (...keys) => Object.fromEntries(Object.entries(manifest).filter(([key]) => !keys.includes(key)));
 const only = (...keys) => Object.fromEntries(keys.map((key) => [key, manifest[key]]));
 
-const desktop = stage(
-  'desktop',
-  [...EXTENSION, ...PROGRAMS, 'dist/smoke', 'dist/extension.js', 'dist/languageclient.js'],
-  without(...OWN, 'browser'),
-);
-const web = stage('web', [...EXTENSION, 'dist/web/extension.js', 'dist/web/server.js'], without(...OWN, 'main'));
+const editors =
+  process.argv[2] === 'npm' ? [] : [{ name: 'parallelism-layout' }, { name: 'parallelism-layout-web', target: 'web' }];
+const packed = [];
+for (const { name, target } of editors) {
+  const cwd = target
+    ? stage('web', [...EXTENSION, 'dist/web/extension.js', 'dist/web/server.js'], without(...OWN, 'main'))
+    : stage(
+        'desktop',
+        [...EXTENSION, ...PROGRAMS, 'dist/smoke', 'dist/extension.js', 'dist/languageclient.js'],
+        without(...OWN, 'browser'),
+      );
+  packed.push(`${name}.vsix`);
+  await createVSIX({ cwd, packagePath: `${name}.vsix`, dependencies: false, ...(target && { target }) });
+}
 const npm = stage('npm', [...TEXTS, ...PROGRAMS, 'dist/smoke', 'dist/mcp.js', 'schemas'], only(...NPM));
-
-await createVSIX({ cwd: desktop, packagePath: 'parallelism-layout.vsix', dependencies: false });
-await createVSIX({ cwd: web, packagePath: 'parallelism-layout-web.vsix', dependencies: false, target: 'web' });
+packed.push('parallelism-layout.tgz');
 renameSync(execSync(`npm pack --silent ./${npm}`, { encoding: 'utf8' }).trim(), 'parallelism-layout.tgz');
-for (const file of ['parallelism-layout.vsix', 'parallelism-layout-web.vsix', 'parallelism-layout.tgz']) {
+for (const file of packed) {
   console.log(`${file}: ${Math.round(statSync(file).size / 1024)} KB`);
 }
 

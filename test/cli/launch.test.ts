@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -86,6 +86,34 @@ test('drift says where a layout and its launch file differ', async () => {
   expect((await cli('drift', 'other.layout.yaml', 'train.sh', '--format', 'github')).stdout).toContain(
     '::error file=other.layout.yaml,line=2',
   );
+});
+
+test('drift takes layouts and folders, and writes what the launch files say', async () => {
+  const job = join(folder, 'jobs');
+  mkdirSync(join(job, 'deep'), { recursive: true });
+  const layout = (tp: number, rest = '') =>
+    `layout: 1\nworld_size: 8\nlaunch: {files: [${rest}train.sh]}\nparallelism: {tp: ${tp}}\n`;
+  writeFileSync(join(job, 'train.sh'), 'torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2\n');
+  writeFileSync(join(job, 'a.layout.yaml'), layout(2));
+  writeFileSync(join(job, 'deep/b.layout.yaml'), layout(4, '../'));
+  writeFileSync(join(job, 'unnamed.layout.yaml'), 'layout: 1\nworld_size: 8\n');
+  const before = await cli('drift', 'jobs', 'same.layout.yaml');
+  expect(before).toMatchObject({ status: 1, stderr: '' });
+  expect(before.stdout.split('\n').filter((line) => line.includes('(megatron-lm)'))).toEqual([
+    'jobs/a.layout.yaml and jobs/train.sh (megatron-lm): no difference',
+    'jobs/deep/b.layout.yaml and jobs/train.sh (megatron-lm): 1 difference',
+    'same.layout.yaml and train.sh (megatron-lm): no difference',
+  ]);
+  const sarif = JSON.parse((await cli('drift', 'jobs', '--format', 'sarif')).stdout);
+  expect(sarif.runs[0].tool.driver).toMatchObject({
+    name: 'parallelism-layout',
+    version: JSON.parse(readFileSync('package.json', 'utf8')).version,
+  });
+  const fixed = await cli('drift', '--fix', 'jobs');
+  expect(fixed).toMatchObject({ status: 0, stderr: '' });
+  expect(fixed.stdout).toContain('jobs/deep/b.layout.yaml:4: fixed[launch-drift]: Change tp to 2, as train.sh says\n');
+  expect(readFileSync(join(job, 'deep/b.layout.yaml'), 'utf8')).toBe(layout(2, '../'));
+  expect((await cli('drift', 'jobs/deep', 'jobs/a.layout.yaml')).status).toBe(0);
 });
 
 test('check says where a layout differs from the launch files that it names', async () => {

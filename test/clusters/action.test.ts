@@ -147,3 +147,15 @@ test('annotations fail the step where a layout has errors', () => {
   expect(stdout).toMatch(/^::error file=jobs\/c\.layout\.yaml,line=3,/);
   expect(step('Check', { LAYOUT_PATHS: 'other', LAYOUT_MAX_WARNINGS: '0' }).status).toBe(0);
 });
+
+test('a launch file that changes alone fails the step', () => {
+  put('drift/train.sh', 'torchrun --nproc-per-node 16 pretrain_gpt.py --tensor-model-parallel-size 4\n');
+  put('drift/a.layout.yaml', layout(4).replace('parallelism', 'launch: {files: [train.sh]}\nparallelism'));
+  expect(step('Drift', { LAYOUT_PATHS: 'drift' })).toMatchObject({ status: 0, stdout: '' });
+  put('drift/train.sh', 'torchrun --nproc-per-node 16 pretrain_gpt.py --tensor-model-parallel-size 8\n');
+  const { status, stdout } = step('Drift', { LAYOUT_PATHS: 'drift' });
+  expect(status).toBe(1);
+  expect(stdout).toMatch(/^::error file=drift\/a\.layout\.yaml,line=4,.*\n::error file=drift\/train\.sh,line=1,/);
+  // layouts that name no launch file are no failure
+  expect(step('Drift', { LAYOUT_PATHS: 'other' }).status).toBe(0);
+});

@@ -21,7 +21,7 @@ import { svgOf } from '../picture/svg';
 import { checkpointJson, checkpointMarkdown, checkpointText } from './checkpoint';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { formatOption } from './options';
-import { EXIT, print, refusesToList, rounded } from './output';
+import { orFailure, print, refusesToList, rounded } from './output';
 import type { Output } from './outputSchemas';
 import { table } from './table';
 
@@ -34,7 +34,7 @@ interface Options {
 }
 
 const HELP = `
-Exit status: 0 whether or not they differ, 2 a file cannot be used or has errors.
+Exit status: 0 whether or not they differ, 1 a layout has errors, 2 a file cannot be used.
 
 Examples:
   parallelism-layout compare before.layout.yaml after.layout.yaml
@@ -58,7 +58,7 @@ export function addCompareCommand(program: Command): void {
     .addHelpText('after', HELP)
     .action((before: string, after: string, { format, checkpoint }: Options) => {
       const found = compared(before, after, checkpoint);
-      return found ? print(FORMATS[format](found)) : undefined;
+      return print(orFailure(format, found ? FORMATS[format](found) : []));
     });
 }
 
@@ -75,7 +75,7 @@ interface Compared extends Comparison {
 
 /** Null, with the reason on standard error, where a file cannot be used or has errors. */
 function compared(before: string, after: string, format: Options['checkpoint']): Compared | null {
-  const [one, other] = [...inputFiles([before, after])].map((input) => soundLayout(input, EXIT.unusable));
+  const [one, other] = [...inputFiles([before, after])].map((input) => soundLayout(input));
   if (!isListable(before, one) || !isListable(after, other)) {
     return null;
   }

@@ -18,9 +18,20 @@ interface CompletedOption {
   readonly takesValue: boolean;
   /** The values that it takes; empty for any. */
   readonly choices: readonly string[];
+  /** What a shell runs for the values. */
+  readonly command?: string;
 }
 
 const SHELLS = { bash, zsh, fish } as const;
+
+/** Values of options that a layout or a file decides, as far as they are known without it. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  '--group': groupKindNames(),
+  '--colour': ['module', 'ntp', 'tp', 'cp', 'pp', 'dp', 'ep', 'expt_tp', 'expt_dp', 'node', 'nvlink'],
+};
+
+/** What prints the clusters of the files that lie here, for a shell to complete. */
+const CLUSTERS = '$(parallelism-layout cluster-names 2>/dev/null)';
 
 /** Adds `completion`: a script that completes commands, options and their values in a shell. */
 export function addCompletionCommand(program: Command): void {
@@ -33,6 +44,9 @@ export function addCompletionCommand(program: Command): void {
 }
 
 const HELP = `
+Exit status: 0 printed, 2 there is no such shell.
+
+Examples:
   bash   eval "$(parallelism-layout completion bash)"      in ~/.bashrc
   zsh    eval "$(parallelism-layout completion zsh)"       in ~/.zshrc, after compinit
   fish   parallelism-layout completion fish | source       in ~/.config/fish/config.fish`;
@@ -55,7 +69,8 @@ function completedOption({ short, long, description, argChoices, required, optio
     flags: [short, long].filter((flag) => flag !== undefined),
     description: description ?? '',
     takesValue: required || optional,
-    choices: argChoices ?? [],
+    choices: argChoices ?? (VALUES[long ?? ''] ?? []).filter(isPlain),
+    ...(long === '--cluster' && { command: CLUSTERS }),
   };
 }
 
@@ -74,8 +89,8 @@ function bash(commands: readonly Completed[]): string {
     options
       .filter(({ takesValue }) => takesValue)
       .map(
-        ({ flags, choices }) =>
-          `    ${flags.map((flag) => `'${name} ${flag}'`).join(' | ')}) ${choices.length > 0 ? `words='${choices.join(' ')}'` : 'return'} ;;`,
+        ({ flags, choices, command }) =>
+          `    ${flags.map((flag) => `'${name} ${flag}'`).join(' | ')}) ${command ? `words="${command}"` : choices.length > 0 ? `words='${choices.join(' ')}'` : 'return'} ;;`,
       ),
   );
   const words = commands.map(
@@ -135,8 +150,12 @@ compdef _parallelism_layout parallelism-layout
 `;
 }
 
-function zshOption({ flags, description, takesValue, choices }: CompletedOption): string {
-  const value = choices.length > 0 ? `:value:(${choices.join(' ')})` : ':value:_files';
+function zshOption({ flags, description, takesValue, choices, command }: CompletedOption): string {
+  const value = command
+    ? `:value:{compadd -- ${command}}`
+    : choices.length > 0
+      ? `:value:(${choices.join(' ')})`
+      : ':value:_files';
   const rest = `[${zshText(description)}]${takesValue ? value : ''}`;
   const names = flags.length > 1 ? `${quoted(`(${flags.join(' ')})`)}{${flags.join(',')}}` : (flags[0] ?? '');
   return `        ${names}${quoted(rest)}`;
@@ -152,9 +171,13 @@ function fish(commands: readonly Completed[]): string {
   return `# fish completion of parallelism-layout\n${lines.join('\n')}\n`;
 }
 
-function fishOption({ flags, description, takesValue, choices }: CompletedOption): string {
+function fishOption({ flags, description, takesValue, choices, command }: CompletedOption): string {
   const names = flags.map((flag) => (flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`)).join(' ');
-  const value = choices.length > 0 ? `-x -a '${choices.join(' ')}'` : '-r';
+  const value = command
+    ? `-x -a '${command.slice(1).replace(' 2>/dev/null', '')}'`
+    : choices.length > 0
+      ? `-x -a '${choices.join(' ')}'`
+      : '-r';
   return `${names} ${takesValue ? `${value} ` : ''}-d ${fishText(description)}`;
 }
 

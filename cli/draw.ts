@@ -113,7 +113,7 @@ export function addDrawCommand(program: Command): void {
     )
     .addOption(
       new Option(
-        '--format <format>',
+        '-f, --format <format>',
         'form of the picture (default: by the ending of --output, else "svg"; the table is csv)',
       ).choices(FORMS),
     )

@@ -54,7 +54,7 @@ export function addDriftCommand(program: Command): void {
     )
     .option('--fix', 'write the values of the launch files to the layouts')
     .addOption(
-      new Option('--format <format>', 'form of the output')
+      new Option('-f, --format <format>', 'form of the output')
         .choices(['text', 'json', 'sarif', 'github'])
         .default('text'),
     )
@@ -108,12 +108,10 @@ function* report(paths: readonly string[], launch: readonly string[], format: Fo
 function searched(folder: string, launch: readonly string[]): string[] {
   const found = [...layoutFiles([folder])];
   const named = launch.length > 0 ? found : found.filter(namesLaunchFiles);
-  if (named.length === 0) {
-    complain(
-      found.length === 0
-        ? `no layout file (*.layout.yaml) in ${folder}`
-        : `no layout in ${folder} names a launch file under launch.files`,
-    );
+  if (found.length === 0) {
+    fail(`no layout file (*.layout.yaml) in ${folder}`);
+  } else if (named.length === 0) {
+    complain(`no layout in ${folder} names a launch file under launch.files`);
   }
   return named;
 }

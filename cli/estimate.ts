@@ -45,9 +45,18 @@ interface Measurements {
   readonly groups: readonly MeasuredGroup[] | null;
 }
 
+const HELP = `
+Exit status: 0 estimated, 1 the layout has errors or says too little, 2 a file or option cannot be used.
+
+Examples:
+  parallelism-layout estimate train.layout.yaml
+  parallelism-layout estimate train.layout.yaml --failed-gpus 2
+  parallelism-layout estimate train.layout.yaml --measured slurm-42.out`;
+
 /** Adds `estimate`: memory, traffic and step time of every file. */
 export function addEstimateCommand(program: Command): void {
   layoutFilesCommand(program, 'estimate', 'estimate memory, traffic and step time, each with its uncertainty')
+    .addHelpText('after', HELP)
     .option(
       '--failed-gpus <n>',
       'compare the answers to n failed GPUs: dropped replicas, nonuniform TP, spare nodes',

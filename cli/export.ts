@@ -43,6 +43,7 @@ export function addExportCommand(program: Command): void {
     )
     .option('--clusters <file>', 'the YAML file that lists it')
     .option('--allow-errors', 'write a layout that has errors too')
+    .addHelpText('after', HELP)
     .action((file: string, options: Options) => {
       const { to } = options;
       const record = options.record === true;
@@ -54,6 +55,14 @@ export function addExportCommand(program: Command): void {
       return settings ? print(output(file, settings, options)) : undefined;
     });
 }
+
+const HELP = `
+Exit status: 0 written, 1 the layout has errors, 2 a file or option cannot be used, or the form cannot hold the layout.
+
+Examples:
+  parallelism-layout export train.layout.yaml --to torchrun > train.sh
+  parallelism-layout export train.layout.yaml --to sbatch --clusters my.clusters.yaml --cluster big
+  parallelism-layout export train.layout.yaml --to bridge`;
 
 interface Options {
   readonly to: Target;

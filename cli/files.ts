@@ -4,7 +4,7 @@ import { type Checked, check, hasErrors, jsonText, type LayoutFacts, type Resolv
 import { SHELL_SCRIPT } from '../layout/launch';
 import { levelsFor } from './config';
 import type { Format } from './options';
-import { complain, EXIT, exitWith, fail, records } from './output';
+import { complain, EXIT, exitWith, fail, records, takeReason } from './output';
 import { nearTo } from './repository';
 
 /** The largest layout file that is read. Bytes. */
@@ -78,6 +78,24 @@ export function* separately(
 const failureJson = ({ file, error }: { readonly file: string; readonly error: string }): string =>
   jsonText({ file, ok: false, error });
 
+/** A record about a file, which begins with the file and whether it is usable; where it is not, with the reason behind it. */
+function* withReason(input: InputFile, record: () => Iterable<string>): Iterable<string> {
+  takeReason();
+  let start = '';
+  let before = '';
+  for (const chunk of record()) {
+    yield before;
+    before = chunk;
+    start += start.length < MAX_HEAD ? chunk : '';
+  }
+  const isFailure = /^\{"file":"(?:[^"\\]|\\.)*","ok":false/.test(start.slice(0, MAX_HEAD));
+  const error = 'error' in input ? input.error : takeReason();
+  yield isFailure && error !== null ? `${before.slice(0, -1)},"error":${jsonText(error)}}` : before;
+}
+
+/** The start of a record in which the name of the file stands, and whether it is usable. UTF-16 units. */
+const MAX_HEAD = 10_000;
+
 /** The output of a command, one layout file at a time; a blank line separates the texts of files. */
 export function* outputOfFiles(
   files: readonly string[],
@@ -86,7 +104,9 @@ export function* outputOfFiles(
   text: (input: InputFile) => Iterable<string>,
 ): Iterable<string> {
   if (format !== 'text') {
-    yield* records(format, inputFiles(files), (input) => separately(input.file, () => json(input), failureJson));
+    yield* records(format, inputFiles(files), (input) =>
+      separately(input.file, () => withReason(input, () => json(input)), failureJson),
+    );
     return;
   }
   let separator = '';

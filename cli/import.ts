@@ -30,7 +30,7 @@ export function addImportCommand(program: Command): void {
     .description('read a launch script, recipe, configuration or log as a layout')
     .argument('<file...>', 'launch files; - is standard input')
     .addOption(
-      new Option('--format <format>', 'form of the output; json and jsonl both print one object a line')
+      new Option('-f, --format <format>', 'form of the output; json and jsonl both print one object a line')
         .choices(['yaml', 'json', 'jsonl'])
         .default('yaml'),
     )
@@ -41,11 +41,20 @@ export function addImportCommand(program: Command): void {
     )
     .option('--set <name=value>', 'a variable of the environment of the scripts; may be given more than once', variable)
     .option('--run', 'EXECUTE the scripts, as you, with recording stubs for launchers, and read what they start')
+    .addHelpText('after', HELP)
     .action(async (files: string[], options: Options) => {
       const recordings = options.run ? await recordingsOf(files, options.set) : new Map<string, RecordedRun>();
       await print(output(files, options, recordings));
     });
 }
+
+const HELP = `
+Exit status: 0 read, 2 a file cannot be used, or starts no job of a supported framework.
+
+Examples:
+  parallelism-layout import train.sh > train.layout.yaml
+  parallelism-layout import train.sh --set NNODES=8 --job pretrain
+  parallelism-layout import --format json run_config.yaml`;
 
 /** Reads `NAME=value` beside those that were given before. */
 function variable(word: string, before: ReadonlyMap<string, string> = new Map()): ReadonlyMap<string, string> {

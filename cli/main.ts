@@ -27,12 +27,17 @@ const COMMANDS: Readonly<Record<string, () => Promise<(program: Command) => void
 };
 
 const EXIT_HELP = `
-Exit status: 0 nothing found, 1 errors or differences found, 2 a file or option
-cannot be used. Colours: NO_COLOR, FORCE_COLOR.`;
+Exit status: 0 nothing found, 1 the layout has errors, or errors or differences
+were found, 2 a file or option cannot be used. Colours: NO_COLOR, FORCE_COLOR.
+
+Examples:
+  parallelism-layout check jobs/
+  parallelism-layout import train.sh > train.layout.yaml
+  parallelism-layout groups train.layout.yaml --rank 9`;
 
 const program = new Command('parallelism-layout')
   .description('Check, enumerate and smoke-test the parallelism layout of large GPU training jobs.')
-  .version(version)
+  .version(version, '-v, --version', 'print the version')
   .configureHelp({ subcommandTerm: (command) => command.name() })
   .addHelpText('after', EXIT_HELP)
   .showHelpAfterError('(run with --help for the usage)')
@@ -50,12 +55,19 @@ async function addCommands(name = ''): Promise<void> {
   }
 }
 
+const MCP_HELP = `
+Exit status: 0 when the client has gone.
+
+Examples:
+  {"mcpServers": {"layouts": {"command": "parallelism-layout", "args": ["mcp"]}}}    in the configuration of a client`;
+
 function addMcpCommand(): void {
   program
     .command('mcp')
     .description(
       'serve check, groups, estimate, plan, explain, import and drift over the Model Context Protocol (stdio)',
     )
+    .addHelpText('after', MCP_HELP)
     // a bundle of its own, so that no other command loads the protocol
     .action(async () => (await import('./mcp.js')).serveMcp());
 }
@@ -64,7 +76,7 @@ async function main(): Promise<void> {
   watchOutput();
   try {
     await addCommands(process.argv[2]);
-    await program.parseAsync();
+    await program.parseAsync(process.argv.map((word, index) => (index === 2 && word === '-V' ? '-v' : word)));
   } catch (error) {
     if (!(error instanceof CommanderError)) {
       complain(error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -24,6 +24,13 @@ interface Options {
   readonly partitionSize?: number;
 }
 
+const HELP = `
+Exit status: 0 listed, 1 the layout has errors or no ntp, 2 a file or option cannot be used.
+
+Examples:
+  parallelism-layout ntp train.layout.yaml
+  parallelism-layout ntp train.layout.yaml --num-shards 32 --partition-size 512`;
+
 /** Adds `ntp`: what nonuniform TP changes in a layout. */
 export function addNtpCommand(program: Command): void {
   layoutFilesCommand(
@@ -31,6 +38,7 @@ export function addNtpCommand(program: Command): void {
     'ntp',
     'list what nonuniform TP changes: active slots, spares, replacement groups, reshard splits',
   )
+    .addHelpText('after', HELP)
     .option('--num-shards <n>', 'units of a parameter, such as heads: print its splits too', wholeNumber(1))
     .option('--partition-size <m>', 'elements of its partition dimension on one rank', wholeNumber(1))
     .action((files: string[], options: Options) => {

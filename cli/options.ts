@@ -5,7 +5,7 @@ export type Format = 'text' | 'json' | 'jsonl';
 
 /** `--format` of a command; the first format is the default. */
 export function formatOption(...formats: readonly string[]): Option {
-  return new Option('--format <format>', 'output format').choices(formats).default(formats[0]);
+  return new Option('-f, --format <format>', 'output format').choices(formats).default(formats[0]);
 }
 
 /** A command over any number of layout files that prints text, JSON or JSON lines. */

@@ -95,8 +95,32 @@ export function watchOutput(): void {
 /** Both ends of an interval in whole numbers. */
 export const rounded = ([low, high]: readonly [number, number]) => [Math.round(low), Math.round(high)] as const;
 
+/** The first message since the last call of `takeReason`. */
+let reason: string | null = null;
+
+/** The first message that was printed on standard error since the last call; null where there was none. */
+export function takeReason(): string | null {
+  const said = reason;
+  reason = null;
+  return said;
+}
+
+/** The output of a command; where there is none of JSON, an object with the reason that standard error says. */
+export function* orFailure(format: string, chunks: Iterable<string>): Iterable<string> {
+  let isEmpty = true;
+  for (const chunk of chunks) {
+    isEmpty = false;
+    yield chunk;
+  }
+  const error = takeReason();
+  if (isEmpty && format === 'json' && error !== null) {
+    yield `${jsonText({ ok: false, error }, 2)}\n`;
+  }
+}
+
 /** Prints a message on standard error. */
 export function complain(message: string): void {
+  reason ??= message;
   process.stderr.write(`parallelism-layout: ${terminalLine(message)}\n`);
 }
 

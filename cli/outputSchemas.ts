@@ -9,6 +9,10 @@ const ranks = z.array(whole).describe('Global ranks.');
 const file = z.string().describe('The file as the command line names it; `-` is standard input.');
 const moduleName = z.string().nullable().describe('The module; null for `parallelism`.');
 const ok = (what: string) => z.boolean().describe(what);
+const reason = z.string().optional().describe('Why not, where `ok` is false.');
+
+/** What is printed in place of the output where there is none. */
+const failure = z.object({ ok: z.literal(false), error: z.string().describe('The reason.') });
 
 const position = z
   .object({ line: whole.describe('From 0.'), character: whole.describe('UTF-16 units from 0.') })
@@ -47,6 +51,7 @@ const statistics = z.object({
 const groups = z.object({
   file,
   ok: ok('Whether the layout has no errors; without, there are no groups.'),
+  error: reason,
   world_size: whole.nullable(),
   groups: z
     .array(
@@ -64,6 +69,7 @@ const groups = z.object({
 const stages = z.object({
   file,
   ok: ok('Whether the layers of each stage are known.'),
+  error: reason,
   stages: z.array(
     z.object({
       module: moduleName,
@@ -79,6 +85,7 @@ const tokens = z.array(z.tuple([whole, whole])).describe('Half-open ranges of to
 const sequence = z.object({
   file,
   ok: ok('Whether the file describes a sequence that its ranks can share.'),
+  error: reason,
   ranks: z.array(
     z.object({ module: z.string().optional(), cp_rank: whole, tp_rank: whole, embeddings: tokens, labels: tokens }),
   ),
@@ -89,6 +96,7 @@ const splits = z.array(z.array(whole)).optional();
 const ntp = z.object({
   file,
   ok: ok('Whether the layout has no errors and, where shards are given, they can be shared.'),
+  error: reason,
   tp_spares: whole,
   active: z
     .array(z.object({ dp: whole, cp: whole, pp: whole, local_ranks: ranks }))
@@ -174,7 +182,12 @@ const estimate = z.union([
         'With `--failed-gpus`, for `parallelism`: each failed GPU in another replica, which is the worst case.',
       ),
   }),
-  z.object({ file, ok: z.literal(false), missing: z.array(z.string()).describe('Keys without which there is none.') }),
+  z.object({
+    file,
+    ok: z.literal(false),
+    error: reason,
+    missing: z.array(z.string()).describe('Keys without which there is none.'),
+  }),
 ]);
 
 const plannedLayout = z.object({
@@ -544,11 +557,11 @@ const OUTPUTS = {
   plan: z
     .array(plannedLayout)
     .describe('The layouts that fit, the quickest first; a line of `--format jsonl` is one element.'),
-  resize,
+  resize: z.union([resize, failure]),
   import: imported.describe('One line a file.'),
   drift: z.array(drift).describe('An element a launch file.'),
-  compare,
-  verify,
+  compare: z.union([compare, failure]),
+  verify: z.union([verify, failure]),
   explain: z.array(explained).describe('The pages of one name, or all rules.'),
   smoke,
 } as const;

@@ -31,7 +31,7 @@ import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { launchPathsOf } from './launchDrift';
 import { readLaunch, shownPath } from './launchFiles';
 import { formatOption, wholeNumber } from './options';
-import { complain, EXIT, exitWith, fail, print } from './output';
+import { complain, EXIT, exitWith, fail, orFailure, print } from './output';
 import type { Output } from './outputSchemas';
 import { plannedJson } from './plan';
 import { table } from './table';
@@ -91,7 +91,7 @@ export function addResizeCommand(program: Command): void {
     )
     .option('--risk', 'also layouts that may need more memory than there is, by the upper end of their range')
     .addHelpText('after', HELP)
-    .action((file: string, options: Options) => print(output(file, options)));
+    .action((file: string, options: Options) => print(orFailure(options.format, output(file, options))));
 }
 
 const HELP = `

@@ -5,15 +5,20 @@ import { type Format, layoutFilesCommand } from './options';
 import { EXIT, fail, print } from './output';
 import type { OutputItem } from './outputSchemas';
 
+const HELP = `
+Exit status: 0 listed, 1 the layout has errors or no sequence, 2 a file cannot be used.
+
+Examples:
+  parallelism-layout sequence train.layout.yaml
+  parallelism-layout sequence train.layout.yaml --format json`;
+
 /** Adds `sequence`: which tokens of a sequence each rank of a replica holds. */
 export function addSequenceCommand(program: Command): void {
-  layoutFilesCommand(
-    program,
-    'sequence',
-    'list the token positions that each context- and tensor-parallel rank holds',
-  ).action((files: string[], { format }: { format: Format }) =>
-    print(outputOfFiles(files, format, fileJson, fileText)),
-  );
+  layoutFilesCommand(program, 'sequence', 'list the token positions that each context- and tensor-parallel rank holds')
+    .addHelpText('after', HELP)
+    .action((files: string[], { format }: { format: Format }) =>
+      print(outputOfFiles(files, format, fileJson, fileText)),
+    );
 }
 
 /** The sequence plans of a file; null, with the reason on standard error, where there are none. */

@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import {
@@ -44,8 +45,13 @@ interface Options {
 const EXIT_HELP = `
 --format json prints the result; jsonl prints the events as they arrive.
 
-Exit status: 0 passed; 1 failed, or no verdict; 2 cannot run; 130, 143 or 129
-cancelled by SIGINT, SIGTERM or SIGHUP; 141 the output was closed.`;
+Exit status: 0 passed; 1 failed, no verdict, or the layout has errors; 2 cannot run;
+130, 143 or 129 cancelled by SIGINT, SIGTERM or SIGHUP; 141 the output was closed.
+
+Examples:
+  parallelism-layout smoke train.layout.yaml
+  parallelism-layout smoke train.layout.yaml --clusters my.clusters.yaml --cluster big
+  parallelism-layout smoke train.layout.yaml --clusters my.clusters.yaml --cluster big --dry-run`;
 
 /** Adds `smoke`: runs the process groups of a layout on real machines. */
 export function addSmokeCommand(program: Command): void {
@@ -67,6 +73,23 @@ export function addSmokeCommand(program: Command): void {
     .addOption(formatOption('text', 'json', 'jsonl'))
     .addHelpText('after', EXIT_HELP)
     .action(smoke);
+  program
+    .command('cluster-names', { hidden: true })
+    .description('the clusters of the files *.clusters.yaml here, for the completion of a shell')
+    .action(() => print(clusterNames()));
+}
+
+/** The names of the clusters in the files of the current folder that mean nothing to a shell; a file that cannot be read has none. */
+function* clusterNames(): Iterable<string> {
+  yield `${LOCAL.name}\n`;
+  for (const file of readdirSync('.').filter((name) => /\.clusters\.ya?ml$/.test(name))) {
+    try {
+      const names = readClusterFile(file).map(({ name }) => name);
+      yield* names.filter((name) => /^[\w.-]+$/.test(name)).map((name) => `${name}\n`);
+    } catch {
+      // `smoke` says what is wrong with it
+    }
+  }
 }
 
 async function smoke(file: string, options: Options): Promise<void> {
@@ -80,7 +103,7 @@ async function smoke(file: string, options: Options): Promise<void> {
   const { resolved, facts } = checked;
   if (hasErrors(checked) || !resolved || !facts) {
     process.stderr.write([...diagnosticTexts(file, checked)].join(''));
-    fail(`${file}: fix the errors of the layout first`);
+    fail(`${file}: fix the errors of the layout first`, EXIT.findings);
     return;
   }
   const abort = new AbortController();

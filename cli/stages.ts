@@ -5,11 +5,18 @@ import { type Format, layoutFilesCommand } from './options';
 import { complain, fail, print } from './output';
 import type { OutputItem } from './outputSchemas';
 
+const HELP = `
+Exit status: 0 listed, 1 the layout has errors, 2 a file cannot be used, or its layers are not known.
+
+Examples:
+  parallelism-layout stages train.layout.yaml
+  parallelism-layout stages jobs/*.layout.yaml --format json`;
+
 /** Adds `stages`: which layers each pipeline stage of every file holds. */
 export function addStagesCommand(program: Command): void {
-  layoutFilesCommand(program, 'stages', 'list the layers of each pipeline stage of layout files').action(
-    (files: string[], { format }: { format: Format }) => print(outputOfFiles(files, format, json, text)),
-  );
+  layoutFilesCommand(program, 'stages', 'list the layers of each pipeline stage of layout files')
+    .addHelpText('after', HELP)
+    .action((files: string[], { format }: { format: Format }) => print(outputOfFiles(files, format, json, text)));
 }
 
 function json(input: InputFile): string[] {

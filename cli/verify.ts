@@ -12,7 +12,7 @@ import {
 import { countOf, jsonText, terminalLine } from '../layout';
 import { inputFiles, soundLayout } from './files';
 import { formatOption } from './options';
-import { EXIT, exitWith, fail, print, styled } from './output';
+import { EXIT, exitWith, fail, orFailure, print, styled } from './output';
 import type { Output } from './outputSchemas';
 import { uriOf } from './sarif';
 
@@ -32,16 +32,24 @@ export function addVerifyCommand(program: Command): void {
       'Flight Recorder dumps, NCCL RAS answers, recorder files and logs: files, folders, patterns; - is standard input',
     )
     .addOption(formatOption('text', 'json', 'sarif'))
-    .addHelpText('after', '\nExit status: 0 healthy, 1 a fault, 2 a file cannot be used.')
+    .addHelpText('after', HELP)
     .action((layout: string, paths: string[], { format }: { format: Format }) => {
       if (layout === '-' && paths.includes('-')) {
         fail('standard input can be read only once');
         return undefined;
       }
       const found = verified(layout, paths);
-      return found ? print(FORMATS[format](found)) : undefined;
+      return print(orFailure(format, found ? FORMATS[format](found) : []));
     });
 }
+
+const HELP = `
+Exit status: 0 healthy, 1 a fault, or the layout has errors, 2 a file cannot be used.
+
+Examples:
+  parallelism-layout verify train.layout.yaml dumps/
+  parallelism-layout verify train.layout.yaml 'dumps/rank_*' slurm-42.out
+  kubectl logs job/train | parallelism-layout verify train.layout.yaml -`;
 
 const FORMATS: Readonly<Record<Format, (found: Verification) => Iterable<string>>> = {
   text: verificationText,
@@ -56,7 +64,7 @@ const FORMATS: Readonly<Record<Format, (found: Verification) => Iterable<string>
 /** The verification, with the exit status set; null, with the reason on standard error, where the input cannot be used. */
 function verified(file: string, paths: readonly string[]): Verification | null {
   for (const input of inputFiles([file])) {
-    const sound = soundLayout(input, EXIT.unusable);
+    const sound = soundLayout(input);
     if (!sound) {
       return null;
     }

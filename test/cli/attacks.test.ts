@@ -105,7 +105,7 @@ onPosix('a layout that is exported', () => {
   const modules = (value: string) =>
     `{layout: 1, world_size: 8, modules: {language: {dp: 1, ${keys('ep rank_offset', value)}, model: {${keys('num_layers params_dtype num_query_groups')}}}, encoder: {tp: 1, dp: 1}}}`;
 
-  const STUBS = 'torchrun() { :; }; srun() { :; }; python3() { :; }';
+  const STUBS = 'MODULE=x CONFIG=x MASTER_ADDR=x; torchrun() { :; }; srun() { :; }; python3() { :; }';
   const PYTHON = 'ModuleGridSpec = NonuniformTPConfig = lambda **_: None';
 
   test.each(EXPORT_TARGETS)('runs nothing as %s, whatever its values are', async (target) => {
@@ -299,7 +299,7 @@ onPosix('a file that is not a regular file', () => {
     for (const [file, reason] of [
       [device, 'is not a regular file'],
       [fifo, 'is not a regular file'],
-      [directory, command === 'check' ? 'no layout file (*.layout.yaml) in ' : 'is a directory'],
+      [directory, ['check', 'drift'].includes(command) ? 'no layout file (*.layout.yaml) in ' : 'is a directory'],
     ] as const) {
       const { status, stderr } = await call(...command.split(' '), file);
       expect(stderr).toContain(reason);

@@ -199,7 +199,14 @@ describe('sequence, ntp, explain', () => {
       ['embedding', 't0'],
       ['t0', 'loss'],
     ].map((layers, vpp) => ({ module: null, pp: 0, vpp, layers }));
-    expect({ status, ...JSON.parse(stdout) }).toEqual({ status: 1, file: 'chunks.layout.yaml', ok: false, stages });
+    const error = 'chunks.layout.yaml: no stage holds t1; several stages hold t0';
+    expect({ status, ...JSON.parse(stdout) }).toEqual({
+      status: 1,
+      file: 'chunks.layout.yaml',
+      ok: false,
+      stages,
+      error,
+    });
     expect(stderr).toContain('chunks.layout.yaml: no stage holds t1; several stages hold t0\n');
   });
 

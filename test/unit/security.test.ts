@@ -98,7 +98,7 @@ test('one place hands Markdown to an editor, and nothing else makes any by hand'
   expect(found).toEqual([]);
 });
 
-test('workflows name the commits of the actions that they run, and the action the version that it installs', () => {
+test('workflows name the commits of the actions that they run, and the action installs its own revision', () => {
   const used = readdirSync('.github/workflows').flatMap((name) =>
     [...readFileSync(join('.github/workflows', name), 'utf8').matchAll(/uses: (\S+)/g)].map(
       ([, action = '']) => action,
@@ -106,8 +106,14 @@ test('workflows name the commits of the actions that they run, and the action th
   );
   expect(used.length).toBeGreaterThan(5);
   expect(used.filter((action) => !/^\.|@[0-9a-f]{40}$/.test(action))).toEqual([]);
-  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-  expect(readFileSync('action.yml', 'utf8')).toContain(`default: ${version}\n`);
+  const action = readFileSync('action.yml', 'utf8');
+  expect(action).toContain('LAYOUT_SOURCE: ${{ github.action_path }}\n');
+  // the lock file decides what is installed with it, and nothing of that runs
+  expect(action.match(/npm \w+.*/g)).toEqual([
+    'npm ci --ignore-scripts --no-audit --no-fund',
+    'npm run --silent package -- npm',
+    'npm install --global --ignore-scripts --no-audit --no-fund "$LAYOUT_PACKAGE"',
+  ]);
 });
 
 test('SECURITY.md names tests for every promise, and all of them are there', () => {

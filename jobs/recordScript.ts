@@ -107,7 +107,10 @@ done
 ln -s /proc/self/fd "$root/dev/fd"
 # without it, a script has no process substitution
 mount -t proc -o nosuid,nodev,noexec proc "$root/proc" 2>/dev/null || true
-show "$shown" --rbind
+# an overlay has the files of the folder and none of its sockets: whoever listens there is not found through it
+mount --bind "$shown" "$private/lower"
+mkdir -p "$root$shown"
+mount -t overlay -o "ro,nosuid,nodev,lowerdir=$private/lower:$private/empty" overlay "$root$shown"
 show "$private" --bind
 mount --bind "$private/record" "$root$private/record"
 mount -t tmpfs -o mode=700,size=64m,nr_inodes=16k tmpfs "$root$private/home"
@@ -213,7 +216,7 @@ function programAt(name: string): string {
 
 function prepare(folder: string, programs: Readonly<Record<string, string>>): void {
   const filled = (text: string) => text.replace(/\b(BASH|ENV|MV)\b/g, (name) => programs[name] ?? name);
-  for (const name of ['bin', 'record', 'home', 'root']) {
+  for (const name of ['bin', 'record', 'home', 'root', 'lower', 'empty']) {
     mkdirSync(join(folder, name));
   }
   writeFileSync(join(folder, 'sandbox.sh'), SANDBOX);

@@ -182,16 +182,15 @@ export function namedBy(
   const wrong = groups
     .filter((group) => isUnnamed(group) && group.ranks.length > 1 && layout.matches(group).length === 0)
     .map((group) => ({ name: other.nameOf(group), group }));
+  const named = differences(wrong, layout).map((one) => ({
+    ...one,
+    expected: layout.around(layout.named(one.name), one.ranks).slice(0, MAX_LISTED),
+  }));
   return {
     ...comparison,
     unexpected: comparison.unexpected.filter(({ name }) => !UNNAMED.has(name)),
-    different: [
-      ...comparison.different,
-      ...differences(wrong, layout).map((one) => ({
-        ...one,
-        expected: layout.around(layout.named(one.name), one.ranks).slice(0, MAX_LISTED),
-      })),
-    ],
+    different: [...comparison.different, ...named],
+    not_seen: comparison.not_seen.filter((name) => !named.some((one) => one.name === name)),
   };
 }
 

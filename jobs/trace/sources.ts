@@ -181,10 +181,9 @@ export class EvidenceReader {
     try {
       this.#readKind(file);
     } catch (error) {
-      if (!(error instanceof Error && ('code' in error || error instanceof UnsuitableFileError))) {
-        throw error;
-      }
-      this.#note(file, 'other', null, false, fileErrorText(error));
+      const isOfFile = error instanceof Error && ('code' in error || error instanceof UnsuitableFileError);
+      const reason = isOfFile ? fileErrorText(error) : `this program fails on it: ${error}`.slice(0, MAX_QUOTED);
+      this.#note(file, 'other', null, false, reason);
     }
   }
 

@@ -134,6 +134,9 @@ test.skipIf(process.platform !== 'linux')(
     writeFileSync(join(folder, 'beyond'), 'secret');
     const socket = createServer().listen(join(folder, 'socket'));
     await once(socket, 'listening');
+    let reached = 0;
+    const inside = createServer(() => reached++).listen(join(data, 'socket'));
+    await once(inside, 'listening');
     const attacks = [
       `export PATH=/usr/bin:/bin:$PATH; rm -rf ${data}`,
       `command -p rm -rf ${data}; env PATH=/usr/bin rm -rf ${data}; /bin/rm -rf ${data}`,
@@ -145,6 +148,8 @@ test.skipIf(process.platform !== 'linux')(
       `[ -e ${folder}/socket ] && found socket`,
       'for path in /run /home /root /var /old /etc/passwd /dev/tty /dev/shm; do [ -e "$path" ] && found "$path"; done',
       '/usr/bin/python3 -c "import socket; socket.create_connection((\'127.0.0.1\', 22), 1)" && found network',
+      `/usr/bin/python3 -c "import socket; socket.socket(socket.AF_UNIX).connect('${data}/socket')" && found own`,
+      `/usr/bin/perl -MSocket -e 'socket(S, AF_UNIX, SOCK_STREAM, 0); connect(S, sockaddr_un("${data}/socket")) or exit 1' && found own`,
       'touch /usr/x 2>/dev/null && found usr',
       `/usr/bin/find / -xdev -writable -not -path '/proc/*' -not -path '/dev/*' -not -type l 2>/dev/null | /usr/bin/head -n 3 | while read -r path; do [ -d "$path" ] || found "$path"; done`,
       'my-own-launcher ran',
@@ -161,7 +166,9 @@ test.skipIf(process.platform !== 'linux')(
       expect(started).toEqual([['my-own-launcher', 'ran']]);
     } finally {
       socket.close();
+      inside.close();
     }
+    expect(reached).toBe(0);
     expect(readFileSync(join(data, 'file'), 'utf8')).toBe('x');
     expect(readdirSync(repository).sort()).toEqual(['.git', 'attack.sh', 'data']);
     expect(folders()).toBe(before);

@@ -63,8 +63,21 @@ test.each([
 });
 
 test.each([
+  ['between Latin letters', 'a\u200db'],
+  ['at the end of a word', 'می\u200c'],
+  ['twice', 'می\u200c\u200cخواهم'],
+  ['between an emoji and a letter', '👩\u200dx'],
+  ['beside a joiner that belongs there', '👩\u200d💻\u202e'],
+])('an invisible character is refused %s', (_, name) => {
+  expect(check(job(8, 'tp: 2', `name: ${name}`)).diagnostics.map(({ code }) => code)).toContain('unsafe-character');
+});
+
+test.each([
   ['a description of several lines', 'description: |\n  one\n  two\n'],
   ['letters of any script', 'name: モデル-é-дом-עברית-🙂'],
+  ['a word of Persian', 'name: می\u200cخواهم'],
+  ['a conjunct of Hindi', 'name: क्\u200dष'],
+  ['emoji that are joined', 'name: 👩🏽\u200d💻-❤\ufe0f\u200d🔥'],
 ])('%s is no mistake', (_, line) => {
   expect(check(job(8, 'tp: 2', line)).diagnostics.map(({ code }) => code)).not.toContain('unsafe-character');
 });

@@ -64,9 +64,7 @@ Examples:
 function addMcpCommand(): void {
   program
     .command('mcp')
-    .description(
-      'serve check, groups, estimate, plan, explain, import and drift over the Model Context Protocol (stdio)',
-    )
+    .description('serve these commands over the Model Context Protocol (stdio), on texts that a client sends')
     .addHelpText('after', MCP_HELP)
     // a bundle of its own, so that no other command loads the protocol
     .action(async () => (await import('./mcp.js')).serveMcp());

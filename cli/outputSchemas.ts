@@ -112,76 +112,71 @@ const ntp = z.object({
 
 const interval = z.tuple([z.number(), z.number()]).describe('Nine of ten measured jobs lie within.');
 
-const estimate = z.union([
-  z.object({
-    file,
-    ok: z.literal(true),
-    memory: z.object({
-      gpu_bytes: z.number().nullable().describe('Of one GPU; null where its kind is not known.'),
-      per_stage: z.array(
-        z.object({
-          module: z.string().optional(),
-          stage: whole,
-          states_bytes: whole,
-          activations_bytes: whole,
-          communicators_bytes: whole.describe("NCCL's own memory, beside the peak."),
-          peak_bytes: whole.describe("The peak of torch's allocator."),
-          interval,
-          total_bytes: whole.describe('What the GPU must have: the peak and the communicators.'),
-          total_interval: interval,
-        }),
-      ),
-    }),
-    traffic: z
-      .array(
-        z.object({
-          module: z.string().optional(),
-          group: z.string(),
-          carries: z.string(),
-          collective: z.string(),
-          bytes_per_step: whole.describe('What one rank sends in one optimizer step.'),
-          times_per_step: z.number(),
-          tier: z.string().describe('`nvlink`, or the network.'),
-        }),
-      )
-      .describe('Groups of one rank carry nothing and are left out.'),
-    pipeline: z
-      .object({ microbatches: z.number(), bubble: z.number().describe('The idle share of a step, from 0 to 1.') })
-      .nullable(),
-    step_time_s: z
-      .object({ median: z.number(), interval })
-      .nullable()
-      .describe('Seconds of one optimizer step; null where the kind of GPU is not known.'),
-    missing: z.array(z.string()).describe('Keys that would narrow the estimate.'),
-    assumed: z.array(z.string()),
-    measured: z
-      .object({
-        step_time_s: z.number().nullable(),
-        peak_bytes: whole.nullable(),
-        time_over_estimate: z.number().nullable(),
-        memory_over_estimate: z.number().nullable(),
-      })
-      .optional()
-      .describe('Of the run whose log `--measured` names.'),
-    failures: z
-      .array(
-        z.object({
-          answer: z.enum(['drop-replicas', 'nonuniform-tp', 'spare-nodes']),
-          compute_kept: z
-            .number()
-            .min(0)
-            .max(1)
-            .nullable()
-            .describe('Null where the layout does not allow this answer.'),
-          idle_gpus: whole,
-          gpu_hours_a_day: whole.describe('GPU-hours a day that do no training.'),
-        }),
-      )
-      .optional()
-      .describe(
-        'With `--failed-gpus`, for `parallelism`: each failed GPU in another replica, which is the worst case.',
-      ),
+const estimated = z.object({
+  file,
+  ok: z.literal(true),
+  memory: z.object({
+    gpu_bytes: z.number().nullable().describe('Of one GPU; null where its kind is not known.'),
+    per_stage: z.array(
+      z.object({
+        module: z.string().optional(),
+        stage: whole,
+        states_bytes: whole,
+        activations_bytes: whole,
+        communicators_bytes: whole.describe("NCCL's own memory, beside the peak."),
+        peak_bytes: whole.describe("The peak of torch's allocator."),
+        interval,
+        total_bytes: whole.describe('What the GPU must have: the peak and the communicators.'),
+        total_interval: interval,
+      }),
+    ),
   }),
+  traffic: z
+    .array(
+      z.object({
+        module: z.string().optional(),
+        group: z.string(),
+        carries: z.string(),
+        collective: z.string(),
+        bytes_per_step: whole.describe('What one rank sends in one optimizer step.'),
+        times_per_step: z.number(),
+        tier: z.string().describe('`nvlink`, or the network.'),
+      }),
+    )
+    .describe('Groups of one rank carry nothing and are left out.'),
+  pipeline: z
+    .object({ microbatches: z.number(), bubble: z.number().describe('The idle share of a step, from 0 to 1.') })
+    .nullable(),
+  step_time_s: z
+    .object({ median: z.number(), interval })
+    .nullable()
+    .describe('Seconds of one optimizer step; null where the kind of GPU is not known.'),
+  missing: z.array(z.string()).describe('Keys that would narrow the estimate.'),
+  assumed: z.array(z.string()),
+  measured: z
+    .object({
+      step_time_s: z.number().nullable(),
+      peak_bytes: whole.nullable(),
+      time_over_estimate: z.number().nullable(),
+      memory_over_estimate: z.number().nullable(),
+    })
+    .optional()
+    .describe('Of the run whose log `--measured` names.'),
+  failures: z
+    .array(
+      z.object({
+        answer: z.enum(['drop-replicas', 'nonuniform-tp', 'spare-nodes']),
+        compute_kept: z.number().min(0).max(1).nullable().describe('Null where the layout does not allow this answer.'),
+        idle_gpus: whole,
+        gpu_hours_a_day: whole.describe('GPU-hours a day that do no training.'),
+      }),
+    )
+    .optional()
+    .describe('With `--failed-gpus`, for `parallelism`: each failed GPU in another replica, which is the worst case.'),
+});
+
+const estimate = z.union([
+  estimated,
   z.object({
     file,
     ok: z.literal(false),
@@ -564,6 +559,21 @@ const OUTPUTS = {
   verify: z.union([verify, failure]),
   explain: z.array(explained).describe('The pages of one name, or all rules.'),
   smoke,
+} as const;
+
+/** What the tools of the Model Context Protocol give, where they do not fail: objects, one file each. */
+export const TOOL_OUTPUTS = {
+  check: checkedFile,
+  groups,
+  stages,
+  compare,
+  estimate: estimated,
+  plan: z.object({ layouts: z.array(plannedLayout) }),
+  resize,
+  verify,
+  explain: z.object({ pages: z.array(explained) }),
+  import: imported,
+  drift,
 } as const;
 
 /** A command whose `--format json` has a published schema. */

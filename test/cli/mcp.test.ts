@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -26,8 +26,13 @@ async function call(
 
 test('lists its tools, all read-only', async () => {
   const { tools } = await client.listTools();
-  expect(tools.map(({ name }) => name)).toEqual(['check', 'groups', 'estimate', 'plan', 'explain', 'import', 'drift']);
+  expect(tools.map(({ name }) => name)).toEqual([
+    ...['check', 'groups', 'stages', 'compare', 'estimate', 'plan', 'resize', 'verify', 'explain', 'import', 'export'],
+    'drift',
+  ]);
   expect(tools.every(({ annotations }) => annotations?.readOnlyHint === true)).toBe(true);
+  expect(tools.filter(({ inputSchema }) => inputSchema.additionalProperties !== false)).toEqual([]);
+  expect(tools.filter(({ outputSchema }) => outputSchema?.type !== 'object')).toEqual([]);
 });
 
 test('check gives the findings that the command line prints', async () => {
@@ -59,6 +64,71 @@ test('what cannot be done is an error with the reason', async () => {
     isError: true,
     text: "parallelism-layout: the flag '--help' says nothing about the layout: no key is read from it\n",
   });
+});
+
+/** The structured answer, which the client holds against the schema of the tool. */
+async function structured(name: string, args: Record<string, unknown>): Promise<Record<string, unknown>> {
+  const { structuredContent, isError, content } = await client.callTool({ name, arguments: args });
+  expect({ isError: isError === true, content }).toMatchObject({ isError: false });
+  return structuredContent as Record<string, unknown>;
+}
+
+const SMALL = 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nmodel: {num_layers: 8}\n';
+const WRONG = 'layout: 1\nworld_size: 8\nparallelism: {tp: 3}\n';
+const MOE = readFileSync('examples/moe-64gpu.layout.yaml', 'utf8');
+const LOG = ' iteration 2/ 9 | elapsed time per iteration (ms): 812.5 | lm loss: 1.0 |\n';
+
+test.each([
+  ['check', { layout: WRONG }, { ok: false, findings: [{ code: 'dense-factorization' }] }],
+  ['groups', { layout: SMALL, group: 'tp', rank: 3 }, { groups: [{ name: 'tp', ranks: [[2, 3]] }] }],
+  ['stages', { layout: SMALL }, { ok: true, stages: [{ pp: 0 }] }],
+  [
+    'compare',
+    { before: SMALL, after: SMALL.replace('tp: 2', 'tp: 4'), with_checkpoint: true },
+    { same: false, world_size: [8, 8], checkpoint: [{ module: null }] },
+  ],
+  ['estimate', { layout: MOE }, { ok: true }],
+  [
+    'plan',
+    { layout: MOE, top: 1, gpus: [32], gpu: ['B200'] },
+    { layouts: [{ gpus: 32, gpu: 'B200' }, { is_present: true }] },
+  ],
+  ['resize', { layout: MOE, without_nodes: [3, 4], top: 1 }, { gpus_available: 48, loss: { nodes: 2 } }],
+  [
+    'verify',
+    { layout: SMALL, files: [{ name: 'slurm.out', text: LOG }] },
+    { layout: 'layout', sources: [{ file: 'slurm.out', kind: 'log' }], measured: { steps: 1 } },
+  ],
+  ['explain', { code: 'tp' }, { pages: [{ kind: 'key', name: 'tp' }, { kind: 'group' }] }],
+  ['import', { text: 'torchrun --nproc_per_node 8 pretrain_gpt.py\n' }, { family: 'megatron-lm' }],
+  [
+    'export',
+    { layout: SMALL, to: 'torchrun' },
+    {
+      text: expect.stringMatching(/^torchrun /),
+      notes: expect.arrayContaining([expect.stringContaining('also needs')]),
+    },
+  ],
+  ['drift', { layout: SMALL, launch: 'torchrun --nproc_per_node 8 pretrain_gpt.py\n' }, { ok: false }],
+])('%s answers as its schema says', async (name, args, answer) => {
+  expect(await structured(name, args)).toMatchObject(answer);
+});
+
+test.each([
+  ['import', { text: 'echo hello\n' }, 'No command that starts a training job was found.'],
+  ['groups', { layout: WRONG }, 'tp 3 does not divide 8 ranks.'],
+  ['compare', { before: SMALL, after: WRONG }, 'after:3: tp 3 does not divide 8 ranks.'],
+  ['export', { layout: WRONG, to: 'torchrun' }, 'is not exported, as it has errors'],
+  ['plan', { layout: SMALL }, 'no plan: the layout lacks'],
+  ['explain', { code: 'nope' }, 'nope'],
+  ['check', { layout: SMALL, folder: '/' }, 'Unrecognized key: "folder"'],
+  ['verify', { layout: SMALL, files: [{ name: '../x', text: '' }] }, 'Invalid'],
+])('%s that fails is an error with the reason', async (name, args, reason) => {
+  const { content, isError } = await client.callTool({ name, arguments: args });
+  expect(isError).toBe(true);
+  expect((content as { text: string }[]).map(({ text }) => text).join('\n')).toContain(reason);
+  // nothing is left of the files that were sent
+  expect(readdirSync(tmpdir()).filter((one) => one.startsWith('parallelism-layout-mcp-'))).toEqual([]);
 });
 
 test('import reads a launch script', async () => {

@@ -37,7 +37,7 @@ export function layoutOf(row) {
     lora: /lora/i.test(row.task ?? '') ? { rank: 32 } : {},
     recompute: recomputeOf(row),
     moe: {
-      moe_token_dispatcher_type: argsOf(row)['moe-token-dispatcher-type'],
+      moe_token_dispatcher_type: argsOf(row)['moe-token-dispatcher-type'] ?? dispatcherOf(row),
       moe_grouped_gemm: argsOf(row)['moe-grouped-gemm'],
     },
     fsdp: layout.fsdp
@@ -47,6 +47,10 @@ export function layoutOf(row) {
   const lines = Object.entries(sections).map(([name, keys]) => `${name}: ${flow(keys)}`);
   return `layout: 1\n${lines.filter((line) => !line.endsWith('{}')).join('\n')}\n`;
 }
+
+/** What Megatron Bridge's recipes of these models set (src/megatron/bridge/perf_recipes/{qwen,gpt_oss}). */
+const dispatcherOf = ({ framework, model }) =>
+  /^Megatron-Bridge/.test(framework) && /Qwen3_30B|GPT OSS/.test(model.name) ? 'flex' : undefined;
 
 const argsOf = ({ args }) => args ?? {};
 

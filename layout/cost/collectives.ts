@@ -4,6 +4,7 @@ import {
   type GroupPlacements,
   groupPlacements,
   leavesDomain,
+  onceADomain,
   pointToPoint,
   ring,
   type Sent,
@@ -171,7 +172,8 @@ class StageTable {
 
   /**
    * Tokens go to their experts and come back, in both passes; every token to `topk` experts, evenly spread. Tensor-parallel experts
-   * gather the tokens of their group and scatter the results. The all-gather dispatcher sends every token to every rank.
+   * gather the tokens of their group and scatter the results. The all-gather dispatcher sends every token to every rank, the flex
+   * dispatcher once to each rank that has one of its experts.
    * Source: megatron/core/transformer/moe/token_dispatcher.py.
    */
   expertParallel(): Row[] {
@@ -197,7 +199,7 @@ class StageTable {
     return [
       this.#row(
         { ...call, group: 'ep', collective: 'all_to_all', kind: 'all-to-all', timesPerStep: 2 * passes },
-        allToAll(routed, ep),
+        dispatcher === 'flex' ? onceADomain(hidden, model.moe?.topk ?? 0, ep) : allToAll(routed, ep),
         ep.ranks,
       ),
       ...gathered('ep_tp', routed * exptTp.ranks, exptTp),

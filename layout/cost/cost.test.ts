@@ -3,7 +3,7 @@ import { Grid } from '../grid/grid';
 import { inFlight, logitBytes, stageActivations } from './activations';
 
 import { gpuKind } from './gpus';
-import { allToAll, placementOf, ring } from './groupPlacement';
+import { allToAll, onceADomain, placementOf, ring } from './groupPlacement';
 import { type Block, type CostJob, shapeOf, shapeOfChunks } from './job';
 import { memoryOf } from './memory';
 import { shapeParameters } from './parameters';
@@ -208,6 +208,16 @@ describe('where groups lie', () => {
   test('all-to-all sends over the own card of each rank what leaves its domain', () => {
     const ep = place([['ep', 32]], 'ep', 8);
     expect(allToAll(320, ep)).toEqual({ nvlinkBytes: 70, networkBytes: 240 });
+  });
+
+  test('a token of the flex dispatcher crosses the network once for each node that has one of its experts', () => {
+    const place = { ranks: 16, together: 8 };
+    const { nvlinkBytes, networkBytes } = onceADomain(100, 8, place);
+    // the other node has one of the eight experts in all but one of 256 cases
+    expect(networkBytes).toBeCloseTo(100 * (1 - 1 / 256), 9);
+    expect(networkBytes).toBeLessThan(allToAll(800, place).networkBytes / 3);
+    expect(nvlinkBytes).toBeLessThanOrEqual(allToAll(800, place).nvlinkBytes + 800);
+    expect(onceADomain(100, 1, { ranks: 8, together: 8 })).toEqual(allToAll(100, { ranks: 8, together: 8 }));
   });
 
   test('where a domain cuts groups unevenly, the fewest members of a domain count', () => {

@@ -124,9 +124,10 @@ const ROWS: readonly GpuRow[] = [
       [144, 4900],
     ],
     link: 450,
-    network: null,
+    network: 25,
     tflops: HOPPER,
-    source: 'memory of 96 GiB nishikiout.net 2023-08-09, products as H100',
+    source:
+      'memory of 96 GiB nishikiout.net 2023-08-09, products as H100; network card eth-cscs/cscs-docs, one Slingshot 11 a GPU',
     unsourced: 'memory of 144 GiB, link',
     matrixShare: 0.75,
   },

@@ -179,6 +179,21 @@ export function allToAll(bytes: number, { ranks, together }: GroupPlacement): Se
   return { nvlinkBytes: (bytes * (together - 1)) / ranks, networkBytes: (bytes * (ranks - together)) / ranks };
 }
 
+/**
+ * Each token goes to the ranks of `choices` evenly spread experts, once to a rank: it crosses the network once for each domain, and is
+ * handed on there (DeepEP and HybridEP, the backends of the flex dispatcher).
+ * @param bytes of all tokens, each once
+ */
+export function onceADomain(bytes: number, choices: number, { ranks, together }: GroupPlacement): Sent {
+  const reached = (places: number) => 1 - (1 - 1 / places) ** choices;
+  const domains = ranks / together;
+  return {
+    // of the ranks of a domain that a token reaches, one has it already
+    nvlinkBytes: (bytes * ranks * reached(ranks) * (together - 1)) / together,
+    networkBytes: bytes * (domains - 1) * reached(domains),
+  };
+}
+
 /** All bytes go to one neighbour; of a group that leaves its domain, some rank sends all of them over its own network card. */
 export function pointToPoint(bytes: number, leaves: boolean): Sent {
   return leaves ? { nvlinkBytes: 0, networkBytes: bytes } : { nvlinkBytes: bytes, networkBytes: 0 };

@@ -46,7 +46,10 @@ function workOf(job: CostJob, block: Block): Work {
       return {
         products: [product],
         attentionFlops: (2 * pairs * heads) / degrees.tp,
-        movedBytes: hiddenBytes + scoreBytes(job),
+        movedBytes:
+          hiddenBytes +
+          scoreBytes(job) +
+          quantizedBytes(job, tokens * (model.hiddenSize + (model.numAttentionHeads * model.kvChannels) / degrees.tp)),
         starts: 1,
       };
     }
@@ -54,7 +57,10 @@ function workOf(job: CostJob, block: Block): Work {
       return {
         products: [product],
         attentionFlops: 0,
-        movedBytes: hiddenBytes + (6 * tokens * model.ffnHiddenSize * (model.gatedLinearUnit ? 1.5 : 1)) / degrees.tp,
+        movedBytes:
+          hiddenBytes +
+          (6 * tokens * model.ffnHiddenSize * (model.gatedLinearUnit ? 1.5 : 1)) / degrees.tp +
+          quantizedBytes(job, tokens * (model.hiddenSize + width)),
         starts: 1,
       };
     case 'moe':
@@ -71,6 +77,10 @@ function workOf(job: CostJob, block: Block): Work {
 
 /** Bytes of norm, dropout and residual of one block: read and written about eight times in 16 bits. */
 const hiddenMoved = (job: CostJob): number => (16 * job.model.hiddenSize * tokensOf(job)) / sequenceSpread(job);
+
+/** Bytes that narrow products move before they start: inputs are read in 16 bits and written twice, for products of either pass. */
+const quantizedBytes = ({ inputBytes }: CostJob, elements: number): number =>
+  inputBytes < HALF ? (HALF + 2 * inputBytes) * elements : 0;
 
 /** Bytes of attention scores that a kernel reads and writes which keeps them in memory. */
 function scoreBytes(job: CostJob): number {
@@ -162,7 +172,10 @@ function mixtureWork(job: CostJob, hiddenBytes: number): Work {
       },
     ].filter(({ flops }) => flops > 0),
     attentionFlops: 0,
-    movedBytes: hiddenBytes + routed * (12 * model.hiddenSize + (8 * moe.ffnHiddenSize) / degrees.exptTp),
+    movedBytes:
+      hiddenBytes +
+      routed * (12 * model.hiddenSize + (8 * moe.ffnHiddenSize) / degrees.exptTp) +
+      quantizedBytes(job, routed * (model.hiddenSize + moe.ffnHiddenSize / degrees.exptTp)),
     starts: job.groupedExperts ? 1 : Math.max(1, experts),
   };
 }

@@ -13,7 +13,7 @@ import {
   terminalLine,
 } from '../layout';
 import { type ModuleScore, moduleScores, type Score } from '../layout/cost';
-import { ChangeKinds } from '../picture/changeColouring';
+import { changeKindsOf } from '../picture/changeColouring';
 import { type Comparable, type Comparison, comparisonOf, valueText } from '../picture/comparison';
 import { type Difference, differenceOf } from '../picture/difference';
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
@@ -163,7 +163,7 @@ const FORMATS: Readonly<Record<Format, (compared: Compared) => Iterable<string>>
     yield svgOf({
       ...drawingOf(larger, 'physical', USUAL_CHOICE),
       headline: { title: headline, sub: [files.join(' → '), ...words.slice(0, MAX_WORDS)].join(' · ') },
-      colouring: new ChangeKinds(difference).colouring(),
+      colouring: changeKindsOf(difference).colouring,
       layout: larger,
       name: '',
       failed: [],
@@ -238,7 +238,7 @@ const MAX_COLUMNS = 72;
 
 /** One line per node, one letter per rank; in large worlds a letter covers several ranks and shows the worst change among them. */
 function drawn({ layouts, difference }: Compared): string[] {
-  const changes = new ChangeKinds(difference);
+  const changes = changeKindsOf(difference);
   const worldSize = Math.max(...layouts.map((layout) => layout.worldSize));
   const ofNode = Math.min(Math.max(...layouts.map(({ gpusPerNode }) => gpusPerNode)), MAX_COLUMNS);
   const nodes = Math.ceil(worldSize / ofNode);

@@ -1,4 +1,4 @@
-import { grouped } from '../layout';
+import { grouped, memoize } from '../layout';
 import { type Colouring, type Status, statusColouring } from './colour';
 import type { Difference } from './difference';
 
@@ -20,10 +20,11 @@ const SET_LOOKS = [
 ] as const;
 
 /** How ranks differ between two layouts: by the dimensions along which they have other coordinates. */
-export class ChangeKinds {
+class ChangeKinds {
   /** Those that some rank has, unchanged ranks first, those of one layout only last. */
   readonly kinds: readonly ChangeKind[];
   readonly #kindOf: (rank: number) => number;
+  readonly #colouring: Colouring;
 
   constructor(difference: Difference) {
     const { dims, moved } = difference;
@@ -70,6 +71,7 @@ export class ChangeKinds {
       const id = change === 'coordinates' ? `${moved[rank] ?? 0}` : change;
       return places.get(id) ?? places.get('rest') ?? 0;
     };
+    this.#colouring = statusColouring('what changed', this.kinds, this.#kindOf);
   }
 
   /** The place of a rank's kind in `kinds`. */
@@ -78,8 +80,8 @@ export class ChangeKinds {
   }
 
   /** Ranks in the colour of the dimensions that changed for them. */
-  colouring(): Colouring {
-    return statusColouring('what changed', this.kinds, this.#kindOf);
+  get colouring(): Colouring {
+    return this.#colouring;
   }
 
   /** What each letter stands for, with its ranks: `a other tp (32)`. */
@@ -87,6 +89,9 @@ export class ChangeKinds {
     return this.kinds.map(({ letter, label, count }) => `${letter} ${label} (${grouped(count)})`).join('   ');
   }
 }
+
+/** The kinds of a difference, worked out once. */
+export const changeKindsOf = memoize((difference: Difference) => new ChangeKinds(difference));
 
 /** `tp`, `tp and dp`, `tp, dp and pp`. */
 function namesOf(bits: number, dims: readonly string[]): string {

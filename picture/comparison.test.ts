@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { check, keyValues } from '../layout';
 import { moduleScores } from '../layout/cost';
-import { ChangeKinds } from './changeColouring';
+import { changeKindsOf } from './changeColouring';
 import { type Comparable, comparisonOf } from './comparison';
 import { differenceOf } from './difference';
 import { gridOf, modulesOf } from './testing';
@@ -91,7 +91,7 @@ describe('the comparison of two layouts', () => {
 
 describe('what changed for ranks', () => {
   test('ranks are told apart by the dimensions along which they moved', () => {
-    const kinds = new ChangeKinds(differenceOf(gridOf(16, 'tp: 4'), gridOf(16, 'tp: 2')));
+    const kinds = changeKindsOf(differenceOf(gridOf(16, 'tp: 4'), gridOf(16, 'tp: 2')));
     expect(kinds.legend()).toBe('o other peers (2)   a other tp and dp (8)   b other dp (6)');
     expect([0, 2, 4].map((rank) => kinds.kinds[kinds.kindOf(rank)]?.label)).toEqual([
       'other peers',
@@ -103,7 +103,7 @@ describe('what changed for ranks', () => {
   test('a rank of another module is not described by its dimensions, and ranks of one layout only stand apart', () => {
     const before = modulesOf(12, 'num_ranks: 4, tp: 2', 'rank_offset: 4, num_ranks: 8, tp: 2');
     const after = modulesOf(16, 'num_ranks: 8, tp: 2', 'rank_offset: 8, num_ranks: 8, tp: 2');
-    const labels = new ChangeKinds(differenceOf(before, after)).kinds.map(({ label }) => label);
+    const labels = changeKindsOf(differenceOf(before, after)).kinds.map(({ label }) => label);
     expect(labels).toContain('other module');
     expect(labels.at(-1)).toBe('in one layout only');
   });

@@ -27,6 +27,8 @@ export interface FigurePair {
 
 /** How two layouts differ: what every front end prints. */
 export interface Comparison {
+  /** The changed keys alone: `tp 8 → 4`. */
+  readonly changed: string;
   /** `tp 8 → 4: memory 31 → 44 GiB, step 5.9 → 4.8 s, network +3.1 GB`. */
   readonly headline: string;
   /** Every key whose value differs. */
@@ -42,8 +44,11 @@ export interface Comparison {
 export function comparisonOf(before: Comparable, after: Comparable): Comparison {
   const keys = keyDifferences(before.values, after.values);
   const isSame = keys.length === 0;
+  const changed = changedText(keys);
+  const costs = isSame ? [] : costChanges(before.scores, after.scores);
   return {
-    headline: headlineOf(keys, costChanges(before.scores, after.scores)),
+    changed,
+    headline: costs.length > 0 ? `${changed}: ${costs.join(', ')}` : changed,
     keys,
     figures: isSame ? [] : pairsOf(before.scores, after.scores),
     unknown: isSame ? [] : unknownTexts(before.scores, after.scores),
@@ -77,7 +82,7 @@ const TITLES = new Set(['name', 'description', 'layout']);
 /** So many keys are named in a headline. */
 const MAX_NAMED = 3;
 
-function headlineOf(keys: readonly KeyDifference[], costs: readonly string[]): string {
+function changedText(keys: readonly KeyDifference[]): string {
   if (keys.length === 0) {
     return 'The layouts have the same values.';
   }
@@ -85,11 +90,10 @@ function headlineOf(keys: readonly KeyDifference[], costs: readonly string[]): s
   const all = telling.length > 0 ? telling : keys;
   const named = all.slice(0, MAX_NAMED);
   const more = all.length - named.length;
-  const changes = [
+  return [
     ...named.map((key) => `${shortName(key.path)} ${valueText(key.before)} → ${valueText(key.after)}`),
     ...(more > 0 ? [`${grouped(more)} more ${more === 1 ? 'key' : 'keys'}`] : []),
   ].join(', ');
-  return costs.length > 0 ? `${changes}: ${costs.join(', ')}` : changes;
 }
 
 /** Memory and step time before and after, and how much more travels over the network; of several modules, the fullest. */

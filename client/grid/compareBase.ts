@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { check, hasErrors, measuredRun } from '../../layout';
+import { check, hasErrors, keyValues, measuredRun } from '../../layout';
 import { estimateOf, measuredScore, runMark, scoresOfFacts } from '../../layout/cost';
 import { costOf } from '../../picture/cost';
 import type { CompareWith, PanelBase } from '../../webview/panel/messages';
@@ -49,6 +49,7 @@ export const NO_BASE: PanelBase = {
   file: null,
   layout: null,
   problem: null,
+  values: [],
   scores: null,
   cost: null,
   run: null,
@@ -64,6 +65,7 @@ function baseOf(text: string, title: string, file: string | null): PanelBase {
     file,
     layout: resolved,
     problem: resolved ? null : vscode.l10n.t('{0} has errors. Fix them before you compare.', title),
+    values: keyValues(checked),
     scores: facts && isSound ? scoresOfFacts(facts) : null,
     cost: facts && isSound ? costOf(facts).cost : null,
   };

@@ -1,4 +1,4 @@
-import { type Diagnostic, sequencePlans, type Understood } from '../../layout';
+import { type Diagnostic, keyValues, sequencePlans, type Understood } from '../../layout';
 import { scoresOfFacts } from '../../layout/cost';
 import { costOf } from '../../picture/cost';
 import { stageLayers } from '../../picture/stageLayers';
@@ -26,6 +26,7 @@ export function layoutMessage(
     shards: shardsOf(understood),
     stages: facts ? stageLayers(facts) : [],
     cost: facts && resolved ? costOf(facts) : { cost: null, reason: 'The layout has errors.' },
+    values: keyValues(understood),
     scores: facts && resolved && isSound ? scoresOfFacts(facts) : null,
     diagnostics: diagnostics
       .filter(({ severity }) => severity !== 'information')

@@ -1,6 +1,6 @@
 // What the panel's tests, pictures and benchmarks need of the engine, and the messages that the editor makes with it.
 import { layoutMessage as messageOf } from '../../client/grid/messages';
-import { check, tradeoffSteps } from '../../layout';
+import { check, keyValues, tradeoffSteps } from '../../layout';
 import { scoresOfFacts } from '../../layout/cost';
 import { costOf } from '../../picture/cost';
 import type { PanelBase, ToPanel } from '../../webview/panel/messages';
@@ -25,12 +25,14 @@ export function tradeoffsMessage(text: string): ToPanel {
 
 /** A layout to compare with, as the editor sends it. */
 export function baseOf(text: string, title: string): PanelBase {
-  const { facts, resolved } = check(text);
+  const checked = check(text);
+  const { facts, resolved } = checked;
   return {
     title,
     file: null,
     layout: resolved,
     problem: null,
+    values: keyValues(checked),
     scores: facts && resolved && scoresOfFacts(facts),
     cost: facts && resolved && costOf(facts).cost,
     run: null,

@@ -534,7 +534,7 @@ describe('comparing', () => {
       expect(await picture(page).count()).toBe(2);
       const card = page.getByRole('region', { name: 'Difference' });
       expect(await card.textContent()).toMatch(
-        /4 ranks differ.*language: tp 4 → 2, pp 1 → 2.*2 at other coordinates.*2 with other peers.*4 – 7/,
+        /^language.tp 4 → 2, language.pp not set → 2against the last commit.*modules.language.tp42.*4 ranks differ.*2 other peers.*4 – 7/,
       );
       await card.getByRole('button', { name: 'Next' }).click();
       await says(page, /In the last commit: language/);
@@ -728,8 +728,8 @@ describe('every size', () => {
       await page.getByText('Pictures show up to 16,777,216 ranks; this layout has 2,147,483,648.').waitFor();
       await find(page, 'rank 2147483647');
       await says(page, 'Rank 2,147,483,647');
-      const { layout } = grid.engine.layoutMessage(layoutText('huge', 2 ** 28, { tp: 8, pp: 16 }), 'before');
-      await send({ type: 'base', base: { title: 'the last commit', file: null, layout, problem: null } });
+      const base = grid.engine.baseOf(layoutText('huge', 2 ** 28, { tp: 8, pp: 16 }), 'the last commit');
+      await send({ type: 'base', base });
       const card = page.getByRole('region', { name: 'Difference' });
       expect(await card.textContent()).toMatch(/compared one by one up to 16,777,216.*pp 16 → 32/);
       await control(page, 'Table').click();

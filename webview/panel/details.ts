@@ -1,6 +1,7 @@
-import { countOf, denseGrid, grouped, type ResolvedModule } from '../../layout';
+import { countOf, denseGrid, grouped, type KeyDifference, type ResolvedModule } from '../../layout';
 import { layersOf } from '../../picture/blocks';
-import { changesInWords } from '../../picture/changes';
+import { changeKindsOf } from '../../picture/changeColouring';
+import { valueText } from '../../picture/comparison';
 import { MAX_DRAWN } from '../../picture/drawing';
 import { byExchange, type Flow, sentText, traffic } from '../../picture/flows';
 import { degreesOf } from '../../picture/headline';
@@ -22,7 +23,7 @@ import { nvlinkRanks, reachOf } from '../../picture/reach';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
 import { diagnosticList, isOfWorld } from '../views/world';
-import { button, h, link } from './dom';
+import { button, h, link, tableOf, tableRow } from './dom';
 
 /** The side list for one rank: its place, its coordinates and all its groups. */
 export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
@@ -205,11 +206,11 @@ export function summary(scene: Scene): HTMLElement {
 }
 
 /** How the layout differs from the one that it is compared with, with a list to go through. */
-export function differenceCard({ base, difference, layout, actions }: Scene): HTMLElement[] {
+export function differenceCard({ base, comparison, difference, layout, actions }: Scene): HTMLElement[] {
   if (!base) {
     return [];
   }
-  if (!base.layout) {
+  if (!base.layout || !comparison) {
     // a base without a layout and without a problem gives its numbers alone
     return base.problem === null
       ? []
@@ -219,10 +220,7 @@ export function differenceCard({ base, difference, layout, actions }: Scene): HT
   const title = difference
     ? differenceTitle(ranks.length, Math.max(layout.worldSize, base.layout.worldSize))
     : `Ranks are compared one by one up to ${grouped(MAX_DRAWN)}`;
-  const lines = (['coordinates', 'peers', 'absent'] as const)
-    .map((change) => [change, difference?.count(change) ?? 0] as const)
-    .filter(([, count]) => count > 0)
-    .map(([change, count]) => h('li', {}, `${grouped(count)} ${COUNT_TEXT[change]}`));
+  const kinds = difference ? changeKindsOf(difference).kinds : [];
   const steps = [
     link('Next', () => actions.light(ranks, 'ranks that differ'), 'next difference'),
     link('Copy the list', () => actions.copy(ranks.join(', '), 'ranks that differ'), 'copy difference'),
@@ -231,14 +229,37 @@ export function differenceCard({ base, difference, layout, actions }: Scene): HT
     h(
       'section',
       { class: 'card plain', 'aria-label': 'Difference' },
-      h('h2', {}, title),
+      h('h2', {}, comparison.headline),
       h('p', { class: 'place' }, `against ${base.title}`),
-      h('ul', { class: 'words' }, ...changesInWords(base.layout, layout).map((text) => h('li', {}, text))),
+      ...keyTable(comparison.keys),
+      h('ul', { class: 'words' }, ...comparison.words.map((text) => h('li', {}, text))),
+      h('p', {}, title),
       ...(ranks.length > 0
-        ? [h('ul', {}, ...lines), h('p', {}, rankList(ranks, 12)), h('p', { class: 'actions' }, ...steps)]
+        ? [
+            h('ul', {}, ...kinds.map(({ label, count }) => h('li', {}, `${grouped(count)} ${label}`))),
+            h('p', {}, rankList(ranks, 12)),
+            h('p', { class: 'actions' }, ...steps),
+          ]
         : []),
     ),
   ];
+}
+
+/** So many changed keys are listed. */
+const MAX_KEYS = 32;
+
+/** The changed keys with their values. */
+function keyTable(keys: readonly KeyDifference[]): HTMLElement[] {
+  const rows = keys
+    .slice(0, MAX_KEYS)
+    .map(({ path, before, after }) => tableRow(path.join('.'), [valueText(before), valueText(after)]));
+  const more = keys.length - rows.length;
+  return keys.length === 0
+    ? []
+    : [
+        tableOf(['Key', 'Before', 'Now'], rows, { class: 'outcomes' }),
+        ...(more > 0 ? [h('p', {}, `${countOf(more, 'more key')}`)] : []),
+      ];
 }
 
 function differenceTitle(count: number, all: number): string {
@@ -249,9 +270,3 @@ function differenceTitle(count: number, all: number): string {
     ? `All ${countOf(all, 'rank')} differ`
     : `${countOf(count, 'rank')} ${count === 1 ? 'differs' : 'differ'}`;
 }
-
-const COUNT_TEXT = {
-  coordinates: 'at other coordinates',
-  peers: 'with other peers',
-  absent: 'in one layout only',
-} as const;

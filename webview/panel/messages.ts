@@ -1,4 +1,4 @@
-import type { ModuleSequence, Recovery, ResolvedLayout, Severity } from '../../layout';
+import type { KeyValue, ModuleSequence, Recovery, ResolvedLayout, Severity } from '../../layout';
 import type { ModuleScore, RunMark, Tradeoffs } from '../../layout/cost';
 import type { Cost, CostResult } from '../../picture/cost';
 import type { RunReport } from '../../picture/runOutcome';
@@ -48,6 +48,8 @@ export interface PanelBase {
   readonly layout: ResolvedLayout | null;
   /** Why there is no layout; null also where the numbers alone are compared. */
   readonly problem: string | null;
+  /** The values of its keys. */
+  readonly values: readonly KeyValue[];
   /** What it scores; null where it has errors. */
   readonly scores: readonly ModuleScore[] | null;
   /** What it costs, for outlines; null where that is not known. */
@@ -73,6 +75,8 @@ export type ToPanel =
       readonly stages: readonly StageLayers[];
       /** What the layout costs, or why that is not known. */
       readonly cost: CostResult;
+      /** The values of its keys. */
+      readonly values: readonly KeyValue[];
       /** What each module scores; null where the file has errors. */
       readonly scores: readonly ModuleScore[] | null;
       readonly diagnostics: readonly PanelDiagnostic[];

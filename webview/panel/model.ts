@@ -1,5 +1,6 @@
-import { countOf, type ModuleSequence, type ResolvedLayout } from '../../layout';
+import { countOf, type KeyValue, type ModuleSequence, type ResolvedLayout } from '../../layout';
 import type { ModuleScore, Tradeoffs } from '../../layout/cost';
+import { type Comparison, comparisonOf } from '../../picture/comparison';
 import type { CostResult } from '../../picture/cost';
 import { type Difference, differenceOf } from '../../picture/difference';
 import { isDrawn } from '../../picture/drawing';
@@ -37,6 +38,9 @@ export class PanelModel {
   cursorModule: string | null = null;
   base: PanelBase | null = null;
   difference: Difference | null = null;
+  /** How the layout differs in keys and cost; null where nothing is compared. */
+  comparison: Comparison | null = null;
+  #values: readonly KeyValue[] = [];
   results: SmokeOutcome | null = null;
   run: RunOutcome | null = null;
   /** How the job goes on without some ranks, as the editor told last. */
@@ -80,7 +84,7 @@ export class PanelModel {
   }
 
   #receiveLayout(message: Extract<ToPanel, { type: 'layout' }>): void {
-    const { uri, title, layout, outline, sequences, shards, stages, cost, scores, diagnostics } = message;
+    const { uri, title, layout, outline, sequences, shards, stages, cost, values, scores, diagnostics } = message;
     if (uri !== this.uri) {
       this.#forget();
       this.uri = uri;
@@ -99,6 +103,7 @@ export class PanelModel {
       this.shards = shards;
       this.stages = stages;
       this.cost = cost;
+      this.#values = values;
       this.results = this.#report && new SmokeOutcome(layout, this.#report);
       this.#compare();
     }
@@ -117,16 +122,25 @@ export class PanelModel {
   }
 
   #compare(): void {
-    const [before, after] = [this.base?.layout, this.layout];
-    this.difference = before && after && isDrawn(before) && isDrawn(after) ? differenceOf(before, after) : null;
+    const { base, layout } = this;
+    const before = base?.layout;
+    this.difference = before && layout && isDrawn(before) && isDrawn(layout) ? differenceOf(before, layout) : null;
+    this.comparison =
+      before && layout
+        ? comparisonOf(
+            { layout: before, values: base.values, scores: base.scores ?? [] },
+            { layout, values: this.#values, scores: this.isUnsound ? [] : this.scores },
+          )
+        : null;
   }
 
   #comparison(): string {
     if (!this.base) {
       return '';
     }
-    return this.difference
-      ? `${countOf(this.difference.ranks.length, 'rank')} differ from ${this.base.title}`
-      : (this.base.problem ?? '');
+    const ranks = this.difference
+      ? `. ${countOf(this.difference.ranks.length, 'rank')} differ from ${this.base.title}`
+      : '';
+    return this.comparison ? `${this.comparison.headline}${ranks}` : (this.base.problem ?? '');
   }
 }

@@ -1,5 +1,4 @@
 import { slowestModule } from '../../layout/cost';
-import { changesInWords } from '../../picture/changes';
 import { type Board, boardsOf, type Figure } from '../../picture/scoreboard';
 import type { Scene } from '../views/view';
 import { h, link, type Option, picker, replaceKeepingFocus, tableOf, tableRow } from './dom';
@@ -102,12 +101,9 @@ function figureElement({ label, value, range, change, verdict, alarm }: Figure):
 }
 
 /** How the layout differs from its base, where that is known. */
-function differenceWords({ base, layout }: Scene): HTMLElement[] {
-  if (base?.problem) {
-    return [h('span', { class: 'hint' }, base.problem)];
-  }
-  const words = base?.layout ? changesInWords(base.layout, layout) : [];
-  return words.length > 0 ? [h('span', { class: 'hint' }, words[0] ?? '')] : [];
+function differenceWords({ base, comparison }: Scene): HTMLElement[] {
+  const words = base?.problem ?? comparison?.changed;
+  return words ? [h('span', { class: 'hint' }, words)] : [];
 }
 
 /** Buttons that add the keys without which a number is not known. */

@@ -1,4 +1,5 @@
 import { groupAlong, type ResolvedLayout } from '../../layout';
+import { changeKindsOf } from '../../picture/changeColouring';
 import { colourChoices, colourIn } from '../../picture/colourings';
 import { type DrawingId, drawingOf, groupIn, type Known } from '../../picture/drawing';
 import { groupSchematic, MANY_RANKS } from '../../picture/groupSchematic';
@@ -10,9 +11,28 @@ import type { Scene, View } from './view';
 
 /** The picture and the answer of a view that follow from the layout and what a person chose. */
 export const drawn = (id: DrawingId): Pick<View, 'picture' | 'headline'> => ({
-  picture: (scene, layout) => drawingOf(layout, id, scene.state, layout === scene.layout ? knownOf(scene) : undefined),
+  picture: (scene, layout) => {
+    const drawing = drawingOf(layout, id, scene.state, layout === scene.layout ? knownOf(scene) : undefined);
+    const isByChange = COLOURED.has(id) && colourOf(scene) === CHANGE;
+    return isByChange && scene.difference
+      ? { ...drawing, colouring: changeKindsOf(scene.difference).colouring }
+      : drawing;
+  },
   headline: (scene) => drawingOf(scene.layout, id, scene.state, knownOf(scene)).headline,
 });
+
+/** The views whose ranks are coloured as a person chooses. */
+const COLOURED: ReadonlySet<DrawingId> = new Set(['physical', 'logical']);
+
+/** The choice to colour ranks by what changed for them. */
+const CHANGE = 'change';
+
+/** What gives the colours: the choice of a person; beside another layout, what changed; else what the layout asks for. */
+function colourOf({ layout, state, difference }: Pick<Scene, 'layout' | 'state' | 'difference'>): string {
+  const isChanged = (difference?.ranks.length ?? 0) > 0;
+  const isChosen = colourChoices(layout).some(({ id }) => id === state.colour);
+  return isChanged && !isChosen ? CHANGE : colourIn(layout, state.colour);
+}
 
 const knownOf = ({ stages, cost }: Scene): Known => ({ stages, flows: cost.cost?.flows ?? [] });
 
@@ -67,10 +87,15 @@ function groupPicker({ layout, state, actions }: Scene): HTMLElement {
   return picker('Process group', options, groupIn(layout, state.group), (group) => actions.change({ group }));
 }
 
-function colourPicker({ layout, state, actions }: Scene): HTMLElement {
-  const options = colourChoices(layout).map(({ id, label }) => ({ value: id, label }));
+function colourPicker(scene: Scene): HTMLElement {
+  const { layout, difference, actions } = scene;
+  const choices = [
+    ...(difference && difference.ranks.length > 0 ? [{ id: CHANGE, label: 'what changed' }] : []),
+    ...colourChoices(layout),
+  ];
+  const options = choices.map(({ id, label }) => ({ value: id, label }));
   // the peers that are highlighted follow the colours until a kind of group is chosen again
-  return picker('Colour', options, colourIn(layout, state.colour), (colour) => actions.change({ colour, group: '' }));
+  return picker('Colour', options, colourOf(scene), (colour) => actions.change({ colour, group: '' }));
 }
 
 function logicalPickers(scene: Scene): HTMLElement[] {

@@ -22,7 +22,7 @@ import {
 import { memory } from '../picture/cost';
 import { DIAGRAM_WIDTH, diagramSvg } from '../picture/svg';
 import { scatterOf, tradeoffsHeadline } from '../picture/tradeoffs';
-import { inputFiles } from './files';
+import { complainOfErrors, inputFiles } from './files';
 import { readMeasuredGroups, readMeasuredRun } from './measurements';
 import { type Format, formatOption, wholeNumber } from './options';
 import { complain, EXIT, exitWith, fail, print, records, rounded } from './output';
@@ -95,7 +95,9 @@ function* output(file: string | undefined, options: Options): Iterable<string> {
     yield* planWithoutFile(model, options);
   } else {
     for (const input of inputFiles([file])) {
-      if ('checked' in input) {
+      if ('checked' in input && !input.checked.facts) {
+        complainOfErrors(file, input.checked);
+      } else if ('checked' in input) {
         const { text } = input.checked;
         const wanted = model ? withModel(text, model.facts) : text;
         const ready = wanted === null ? null : measuredText(wanted, options);

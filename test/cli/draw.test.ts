@@ -134,3 +134,24 @@ test('plan --plot draws all layouts that fit beside the one of the file, of one 
     stderr: 'parallelism-layout: --plot draws the layouts of one machine; name one number of GPUs and one kind\n',
   });
 });
+
+test.runIf(process.platform === 'linux')(
+  'a picture that cannot be written says so, also where the system makes no folders',
+  async () => {
+    const { status, stderr } = await draw('good.layout.yaml', '-o', '/proc/nowhere/where.svg');
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: 'parallelism-layout: /proc/nowhere/where.svg: no such file or folder\n',
+    });
+  },
+);
+
+test('a plan of a file that cannot be read says what is wrong in it', async () => {
+  writeFileSync(join(folder, 'broken.layout.yaml'), 'layout: 1\nworld_size: 8\nparallelism:\n  tp: 2\n pp: 2\n');
+  const { status, stderr } = await cli(folder, 'plan', 'broken.layout.yaml');
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr:
+      "parallelism-layout: broken.layout.yaml:5: 'pp' is indented 1 space; its neighbour 'tp' is indented 2. 'parallelism-layout check' shows the fixes.\n",
+  });
+});

@@ -534,7 +534,7 @@ describe('comparing', () => {
       expect(await picture(page).count()).toBe(2);
       const card = page.getByRole('region', { name: 'Difference' });
       expect(await card.textContent()).toMatch(
-        /^language.tp 4 → 2, language.pp not set → 2against the last commit.*modules.language.tp42.*4 ranks differ.*2 other peers.*4 – 7/,
+        /^language.tp 4 → 2, language.pp 1 → 2against the last commit.*modules.language.tp42.*4 ranks differ.*4 unchanged.*2 other peers.*4 – 7/,
       );
       await card.getByRole('button', { name: 'Next' }).click();
       await says(page, /In the last commit: language/);

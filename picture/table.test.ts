@@ -7,7 +7,8 @@ test('a dimension gives the coordinate of a rank', () => {
   const [module] = layout.modules;
   const named = new Map(dimensionsOf(layout).map((dimension) => [dimension.name, dimension]));
   expect(module && ['tp', 'dp', 'pp'].map((name) => named.get(name)?.indexOf(module, 13))).toEqual([1, 1, 1]);
-  expect(named.get('tp')?.size).toBe(4);
+  expect(named.get('tp')).toMatchObject({ size: 4, ofExperts: false });
+  expect(named.get('expt_tp')?.ofExperts).toBe(true);
 });
 
 test.each([

@@ -15,6 +15,8 @@ export interface Dimension {
   readonly name: string;
   /** Its size in the module that has most along it. */
   readonly size: number;
+  /** Whether it is one of the grids of experts alone. */
+  readonly ofExperts: boolean;
   /** The coordinate of a rank along it in a module; null where the module does not have it. */
   indexOf(module: ResolvedModule, rank: number): number | null;
 }
@@ -28,6 +30,7 @@ export function dimensionsOf(layout: ResolvedLayout): Dimension[] {
     const along = new Map(grids.map(({ module, grids }) => [module, axisIn(grids, name)]));
     return {
       name,
+      ofExperts: !layout.modules.some((module) => denseGrid(module).axes.some((axis) => axis.name === name)),
       size: Math.max(...[...along.values()].map((found) => found?.axis.size ?? 1)),
       indexOf: (module, rank) => indexAlong(along.get(module) ?? null, rank, numbering),
     };

@@ -189,6 +189,9 @@ function columnsOf(scene: Scene): readonly Column[] {
     text: (rank) => grouped(numberOf(rank)),
     numberOf,
   });
+  const dimensions = dimensionsOf(layout).filter(({ size }) => size > 1);
+  // without experts to spread, their grid says the same as the dense one
+  const hasExperts = dimensions.some(({ name }) => name === 'ep');
   return [
     ...(layout.worldSize > gpusPerNode ? [plain('node', (rank) => Math.floor(rank / gpusPerNode))] : []),
     plain('GPU', (rank) => rank % gpusPerNode),
@@ -201,8 +204,8 @@ function columnsOf(scene: Scene): readonly Column[] {
           },
         ]
       : []),
-    ...dimensionsOf(layout)
-      .filter(({ size }) => size > 1)
+    ...dimensions
+      .filter(({ ofExperts }) => hasExperts || !ofExperts)
       .map(
         ({ name, indexOf }): Column => ({
           title: name,

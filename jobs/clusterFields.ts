@@ -71,9 +71,10 @@ export interface KindDescription<F extends Fields = Fields> {
 }
 
 /**
- * The characters that no setting may contain, for use inside `[^...]`: control characters, line ends and lone surrogates.
+ * The characters that no setting may contain, for use inside `[^...]`: control characters, line ends and lone surrogates. They
+ * are listed, as validators in Python know no classes such as `\p{Cc}`.
  */
-export const UNPRINTABLE = String.raw`\p{Cc}\p{Cs}\p{Zl}\p{Zp}`;
+export const UNPRINTABLE = String.raw`\u0000-\u001f\u007f-\u009f\u2028\u2029\ud800-\udfff`;
 
 /** The setting `backend`, which every kind has. */
 export const BACKEND_FIELD = {

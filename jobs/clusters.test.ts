@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -6,6 +6,12 @@ import { CLUSTER_KINDS, ClusterError, clusterFileSchema, clusterListSchema, LOCA
 import { readClusterFile } from './clusterFile';
 
 const read = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
+
+test('the schemas use no class of characters that validators in Python lack', () => {
+  const names = readdirSync('schemas').filter((name) => name.endsWith('.json'));
+  expect(names.length).toBeGreaterThan(10);
+  expect(names.filter((name) => /\\p\{/i.test(readFileSync(`schemas/${name}`, 'utf8')))).toEqual([]);
+});
 
 describe('the schema of clusters', () => {
   const { contributes, capabilities } = read('package.json');

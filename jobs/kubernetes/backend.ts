@@ -26,9 +26,9 @@ const TIMING: Timing = { pods: 3, patience: 600, lastWords: 10, farewell: 60 };
 
 /** Kubernetes, through kubectl: an engine of the cluster starts the pods; the referee is in the first. */
 export const kubernetesBackend: Backend<KubernetesCluster> = {
-  async prepare({ plan, cluster, job, backend: wanted }, signal) {
+  async prepare({ plan, cluster, job, backend: wanted, dryRun = false }, signal) {
     const kubectl = new Kubectl(cluster);
-    const engine = await findEngine(kubectl, cluster, signal);
+    const { engine, notes } = await engineFor(kubectl, cluster, dryRun, signal);
     const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';
     const written = withLimits(planFor(plan, backend));
     const name = runName(plan.name, randomBytes(3).toString('hex'));
@@ -43,9 +43,10 @@ export const kubernetesBackend: Backend<KubernetesCluster> = {
       backend,
       command: kubectl.command(CREATE),
       files: [{ path: 'standard input of kubectl create', text }],
-      script: scriptOf(kubectl, text, made),
+      script: scriptOf(kubectl, manifestText(readingOrder(manifest.objects)), made),
       notes: [
         `a ${ENGINE_TABLE[engine].kind} ${name} with ${manifest.pods} ${manifest.pods === 1 ? 'pod' : 'pods'}, deleted at the end`,
+        ...notes,
         ...(backend === 'gloo' ? ['gloo on the CPU proves groups and data, not speed'] : []),
       ],
       async run(output, cancel) {
@@ -67,6 +68,32 @@ function jobOfTicket({ name = '', engine: wanted, pods = '' }: Ticket): Kubernet
     throw new EnvironmentError('The saved run is not a Kubernetes job.');
   }
   return jobOf(name, engine, Number(pods));
+}
+
+/** The engine that starts the pods; a dry run assumes one where no cluster can be asked, and says so. */
+async function engineFor(
+  kubectl: Kubectl,
+  cluster: KubernetesCluster,
+  dryRun: boolean,
+  signal?: AbortSignal,
+): Promise<{ readonly engine: Engine; readonly notes: readonly string[] }> {
+  try {
+    return { engine: await findEngine(kubectl, cluster, signal), notes: [] };
+  } catch (error) {
+    if (!dryRun || !(error instanceof EnvironmentError) || signal?.aborted) {
+      throw error;
+    }
+    const { kind } = ENGINE_TABLE[ASSUMED];
+    return { engine: ASSUMED, notes: [`the cluster could not be asked (${error.message}); a ${kind} is assumed`] };
+  }
+}
+
+/** The engine that every cluster has. */
+const ASSUMED = 'job' satisfies Engine;
+
+/** The objects as a person reads them: the ConfigMap with the whole Python job comes last. Pods wait for it. */
+function readingOrder([files, ...others]: readonly KubernetesObject[]): KubernetesObject[] {
+  return [...others, ...(files ? [files] : [])];
 }
 
 /** The run as a shell script: the same objects and the same commands. */

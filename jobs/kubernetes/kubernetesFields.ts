@@ -15,6 +15,8 @@ export type Engine = (typeof ENGINES)[number];
 
 const LABEL = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 const SUBDOMAIN = String.raw`(?=.{1,253}$)${LABEL}(?:\.${LABEL})*`;
+/** As `SUBDOMAIN`, inside a longer text. */
+const SUBDOMAIN_NAME = String.raw`${LABEL}(?:\.${LABEL}){0,16}`;
 const NAME_PART = '[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?';
 const QUALIFIED = String.raw`(?:${LABEL}(?:\.${LABEL})*/)?${NAME_PART}`;
 const QUANTITY = '[0-9]{1,12}(?:[.][0-9]{1,3})?(?:m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?';
@@ -90,6 +92,41 @@ const FIELDS = {
     patternErrorMessage: 'must be a quantity, such as 16Gi',
     default: '16Gi',
     description: 'The most that /dev/shm may hold, which NCCL uses between the ranks of a pod.',
+  },
+  capabilities: {
+    type: 'array',
+    maxItems: 16,
+    items: {
+      type: 'string',
+      pattern: '^(?!SYS_ADMIN$|ALL$|CAP_)[A-Z][A-Z_]{1,40}$',
+      patternErrorMessage: 'must be a capability of Linux without CAP_, such as IPC_LOCK',
+    },
+    description: 'Capabilities that the ranks get. RDMA pins memory, for which most images need `IPC_LOCK`.',
+    examples: [['IPC_LOCK']],
+  },
+  volumes: {
+    type: 'array',
+    maxItems: 16,
+    items: {
+      type: 'string',
+      pattern: `^(?:${SUBDOMAIN_NAME}|/[^${UNPRINTABLE}:]{0,1000}):/[^${UNPRINTABLE}:]{1,1000}(?::ro)?$`,
+      patternErrorMessage: 'must be a claim or a folder of the node, and where it is mounted, such as data:/data:ro',
+    },
+    description:
+      'What is mounted into the pods: `claim:/path` of a PersistentVolumeClaim, or `/folder:/path` of the node; `:ro` behind it for reading alone.',
+    examples: [['datasets:/data:ro']],
+  },
+  network: {
+    type: 'string',
+    enum: ['pod', 'host'],
+    default: 'pod',
+    description: 'The network of the pods: their own, or that of the node, as adapters without a device plugin need.',
+  },
+  scheduler: {
+    ...NAME,
+    patternErrorMessage: NAME_ERROR,
+    description: 'The scheduler of the pods, such as one that places all of them or none.',
+    examples: ['volcano'],
   },
   node_selector: {
     type: 'array',

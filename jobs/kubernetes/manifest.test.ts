@@ -40,6 +40,10 @@ const FULL: KubernetesCluster = {
   shared_memory: '8Gi',
   node_selector: ['pool=h100', 'example.org/rack='],
   tolerations: ['nvidia.com/gpu:NoSchedule', 'team=vision:NoExecute', 'anything'],
+  capabilities: ['IPC_LOCK', 'SYS_PTRACE'],
+  volumes: ['datasets:/data:ro', '/local/scratch:/scratch'],
+  network: 'host',
+  scheduler: 'volcano',
   queue: 'gpu-queue',
   priority_class: 'high',
   runtime_class: 'nvidia',
@@ -140,6 +144,22 @@ describe.each(ENGINES)('the manifest for %s', (engine) => {
       imagePullSecrets: [{ name: 'registry' }],
       runtimeClassName: 'nvidia',
       priorityClassName: 'high',
+      schedulerName: 'volcano',
+      hostNetwork: true,
+      dnsPolicy: 'ClusterFirstWithHostNet',
+    });
+    expect(container(engine)).toMatchObject({
+      securityContext: { allowPrivilegeEscalation: false, capabilities: { add: ['IPC_LOCK', 'SYS_PTRACE'] } },
+      volumeMounts: expect.arrayContaining([
+        { name: 'volume-0', mountPath: '/data', readOnly: true },
+        { name: 'volume-1', mountPath: '/scratch', readOnly: false },
+      ]),
+    });
+    expect(spec).toMatchObject({
+      volumes: expect.arrayContaining([
+        { name: 'volume-0', persistentVolumeClaim: { claimName: 'datasets', readOnly: true } },
+        { name: 'volume-1', hostPath: { path: '/local/scratch', type: 'Directory' } },
+      ]),
     });
     const limits = { cpu: '32', memory: '256Gi', 'rdma/hca': '4', 'amd.com/gpu': '4' };
     expect(container(engine)).toMatchObject({ image: FULL.image, resources: { limits, requests: limits } });
@@ -270,6 +290,10 @@ describe('the settings', () => {
     resources: [['cpu'], ['cpu='], ['=1'], ['cpu=1;2']],
     node_selector: [['pool'], ['pool=a b'], ['=x'], ['-p=x']],
     tolerations: [[''], ['a:Never'], ['a=b c'], ['a:NoSchedule:x']],
+    capabilities: [[''], ['ipc_lock'], ['CAP_IPC_LOCK'], ['SYS_ADMIN'], ['ALL']],
+    volumes: [['data'], ['data:data'], ['Data:/data'], ['/a:/b:rw'], ['/a:/b\n']],
+    network: ['none'],
+    scheduler: names,
     env: [['1A=x'], ['A'], ['A B=x'], ['SMOKE_TOKEN=x'], ['A=x\ny'], ['A=\0']],
     annotations: [['x'], ['=x'], ['a=b\nc']],
     service_account: names,

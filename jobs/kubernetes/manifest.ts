@@ -3,6 +3,8 @@ import type { IJobSpec } from 'kubernetes-models/batch/v1/JobSpec';
 import type { IPodSpec } from 'kubernetes-models/v1/PodSpec';
 import type { IPodTemplateSpec } from 'kubernetes-models/v1/PodTemplateSpec';
 import type { IToleration } from 'kubernetes-models/v1/Toleration';
+import type { IVolume } from 'kubernetes-models/v1/Volume';
+import type { IVolumeMount } from 'kubernetes-models/v1/VolumeMount';
 import { yamlText } from '../../layout';
 import { EnvironmentError } from '../backend';
 import type { SmokePlan } from '../plan';
@@ -179,6 +181,7 @@ function command({ plan, cluster, engine, name }: ManifestInput): string[] {
 function podTemplate(input: ManifestInput, role?: string): IPodTemplateSpec {
   const { plan, cluster, engine, name } = input;
   const limits = podLimits(input);
+  const mounts = (cluster.volumes ?? []).map(mounted);
   return {
     metadata: {
       labels: { ...labels(name), ...NO_SIDECAR, ...(role !== undefined && { [ROLE_LABEL]: role }) },
@@ -198,6 +201,10 @@ function podTemplate(input: ManifestInput, role?: string): IPodTemplateSpec {
         imagePullSecrets: cluster.image_pull_secret === undefined ? undefined : [{ name: cluster.image_pull_secret }],
         runtimeClassName: cluster.runtime_class,
         priorityClassName: cluster.priority_class,
+        schedulerName: cluster.scheduler,
+        hostNetwork: cluster.network === 'host' ? true : undefined,
+        // names of the cluster are still found
+        dnsPolicy: cluster.network === 'host' ? 'ClusterFirstWithHostNet' : undefined,
       }),
       containers: [
         {
@@ -207,16 +214,21 @@ function podTemplate(input: ManifestInput, role?: string): IPodTemplateSpec {
           env: environment(input),
           ports: [{ name: 'referee', containerPort: PORT }],
           resources: { limits, requests: limits },
-          securityContext: { allowPrivilegeEscalation: false },
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            ...(cluster.capabilities && { capabilities: { add: [...cluster.capabilities] } }),
+          },
           volumeMounts: [
             { name: 'job', mountPath: MOUNT, readOnly: true },
             { name: 'shared-memory', mountPath: '/dev/shm' },
+            ...mounts.map(({ mount }) => mount),
           ],
         },
       ],
       volumes: [
         { name: 'job', configMap: { name } },
         { name: 'shared-memory', emptyDir: { medium: 'Memory', sizeLimit: cluster.shared_memory ?? '16Gi' } },
+        ...mounts.map(({ volume }) => volume),
       ],
     },
   };
@@ -261,6 +273,19 @@ function pairs(texts: readonly string[]): Record<string, string> {
       return [text.slice(0, at), text.slice(at + 1)];
     }),
   );
+}
+
+/** A volume that a cluster's file writes as `claim:/path` or `/folder:/path`, and where a container has it. */
+function mounted(text: string, index: number): { readonly mount: IVolumeMount; readonly volume: IVolume } {
+  const [what = '', mountPath = '', mode] = text.split(':');
+  const name = `volume-${index}`;
+  const readOnly = mode === 'ro';
+  return {
+    mount: { name, mountPath, readOnly },
+    volume: what.startsWith('/')
+      ? { name, hostPath: { path: what, type: 'Directory' } }
+      : { name, persistentVolumeClaim: { claimName: what, readOnly } },
+  };
 }
 
 /** The toleration of a taint in kubectl's form. */

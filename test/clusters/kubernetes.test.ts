@@ -285,6 +285,12 @@ describe('a dry run', () => {
   test('says what keeps kubectl from the cluster', { timeout: 60 * SECONDS }, async () => {
     await start();
     await expect(dry({ context: 'elsewhere' })).rejects.toThrow(/elsewhere/);
+    const cluster = { ...CLUSTER, context: 'elsewhere' };
+    const { notes, script } = await prepareSmoke({ plan: two, cluster, job: JOB, dryRun: true });
+    expect(notes.join('\n')).toMatch(/the cluster could not be asked \(.*elsewhere.*\); a Job is assumed/);
+    // what a person reads first is the job, not the Python
+    const kinds = [...(script ?? []).join('\n').matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind);
+    expect(kinds).toEqual(['Service', 'Job', 'ConfigMap']);
   });
 
   test('is a script that runs the same job', { timeout: 200 * SECONDS }, async () => {

@@ -40,8 +40,8 @@ export interface Calibration {
 }
 
 /**
- * Megatron-LM and its descendants: fitted on the public rows of vTrain and Calculon (docs/cost.md says how well it holds on these
- * and on others).
+ * Megatron-LM and its descendants: fitted on half of the groups of vTrain, half of the rows of Megatron Bridge and of Megatron-LM's own
+ * GPT, and on Calculon's (docs/cost.md says how well it holds on the others).
  */
 export const MEGATRON: Calibration = {
   matrix: 0.88,

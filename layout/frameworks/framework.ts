@@ -87,7 +87,7 @@ export interface HoldingRules {
 export interface HeadShares {
   /** What the framework says where the degree does not divide the heads. */
   heads(heads: number, tp: number): string | null;
-  /** Whether what runs may have other heads than the file says: the report is then a warning. */
+  /** Whether what runs may have other heads than the model that the file names: the report is then a warning. */
   readonly areNominal?: boolean;
   /** The same for key-value heads; null where they may be fewer than ranks. */
   readonly keyValueHeads: ((heads: number, tp: number) => string | null) | null;

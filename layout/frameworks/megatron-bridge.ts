@@ -8,7 +8,7 @@ import { megatronOptions } from '../launch/megatronWrite';
 import { applyOverrides } from '../launch/omegaconf';
 import { listUnmappedTree, type OptionRow, readRows } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
-import { CALLEE, pythonRecipes, RETURN } from '../launch/python/module';
+import { CALLEE, FROM_HUGGING_FACE, pythonRecipes, RETURN } from '../launch/python/module';
 import { textOf } from '../launch/shell/values';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap } from '../launch/tree';
 import { derived, Facts, type Found, product, type Reason } from '../launch/value';
@@ -276,6 +276,7 @@ const OPTIONS: readonly OptionRow[] = [
   ['sequence.seq_length', 'dataset.sequence_length', 'integer'],
   ['sequence.seq_length', 'dataset.seq_length', 'integer'],
   ['sequence.seq_length', 'model.seq_length', 'integer'],
+  ['model.from', `model.${FROM_HUGGING_FACE}`, 'text'],
 ];
 
 const MAPPED: ReadonlySet<string> = new Set([...MEGATRON_OPTIONS, ...OPTIONS.map(([, path]) => path)]);

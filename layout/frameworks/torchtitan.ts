@@ -134,7 +134,7 @@ export const TITAN_OPTIONS: readonly OptionRow[] = [
   ['parallelism.pipeline_schedule', 'parallelism.pipeline_parallel_schedule', 'text'],
   ['sequence.seq_length', 'training.seq_len', 'integer', null],
   ['sequence.seq_length', 'training.max_context_length', 'integer', 2048],
-  ['batch.pipeline_microbatches', 'parallelism.num_pp_microbatches', 'integer', 1],
+  ['batch.pipeline_microbatches', 'parallelism.num_pp_microbatches', 'integer'],
   ['batch.micro_batch_size', 'training.local_batch_size', 'integer', null],
   ['batch.micro_batch_size', 'training.batch_size', 'integer', null],
   ['batch.global_batch_size', 'training.global_batch_size', 'integer', null],
@@ -374,10 +374,12 @@ const MICRO_BATCH = 'pipeline_parallel_microbatch_size';
 
 /** A pipeline was fed parts of the local batch before it had a number of micro-batches; none matter without a pipeline. */
 function setMicroBatches(parallelism: Options, facts: Facts): void {
-  const isPiped = (facts.number('parallelism.pp') ?? 1) > 1;
   const local = facts.get('batch.micro_batch_size');
-  if (!isPiped || parallelism.has('num_pp_microbatches') || !isKnown(local)) {
-    facts.set('batch.pipeline_microbatches', isPiped ? facts.get('batch.pipeline_microbatches') : undefined);
+  if ((facts.number('parallelism.pp') ?? 1) === 1) {
+    facts.delete('batch.pipeline_microbatches');
+    return;
+  }
+  if (parallelism.has('num_pp_microbatches') || !isKnown(local)) {
     return;
   }
   const each = parallelism.has(MICRO_BATCH) ? parallelism.integer(MICRO_BATCH) : { value: 1, source: local.source };

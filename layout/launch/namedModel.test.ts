@@ -82,3 +82,19 @@ test.each([['vllm serve Qwen/Qwen3-8B -tp 4'], ['python3 -m sglang.launch_server
     expect(sizes(read('serve.sh', command))).toMatchObject({ 'model.from': 'Qwen/Qwen3-8B', 'model.num_layers': 36 });
   },
 );
+
+test('a recipe of Megatron Bridge takes the sizes of the model that it loads', () => {
+  const recipe = `from megatron.bridge import AutoBridge
+def pretrain():
+    cfg = common()
+    path = "Qwen/Qwen3-8B"
+    cfg.model = AutoBridge.from_hf_pretrained(path).to_megatron_provider(load_weights=False)
+    cfg.model.pipeline_model_parallel_size = 8
+    return cfg
+`;
+  const reading = read('recipe.py', recipe);
+  expect(sizes(reading)).toMatchObject({ 'model.from': 'Qwen/Qwen3-8B', 'model.num_layers': 36 });
+  expect(check(`${layoutYaml(reading)}world_size: 8\n`).diagnostics.map(({ code }) => code)).toContain(
+    'pipeline-layers',
+  );
+});

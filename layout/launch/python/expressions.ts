@@ -1,17 +1,22 @@
 import { nesting, type Token } from './tokens';
 
+/** A call of a function by its path. */
+export interface Call {
+  readonly kind: 'call';
+  readonly callee: readonly string[];
+  readonly args: readonly Argument[];
+  readonly offset: number;
+}
+
 /** A Python expression, as far as values are read from it. */
 export type Expression =
   | { readonly kind: 'value'; readonly value: string | number | boolean | null; readonly offset: number }
   | { readonly kind: 'list'; readonly items: readonly Expression[]; readonly offset: number }
   | { readonly kind: 'dict'; readonly entries: readonly Entry[]; readonly offset: number }
   | { readonly kind: 'path'; readonly path: readonly string[]; readonly offset: number }
-  | {
-      readonly kind: 'call';
-      readonly callee: readonly string[];
-      readonly args: readonly Argument[];
-      readonly offset: number;
-    }
+  | Call
+  /** What methods and attributes make of the result of a call. */
+  | { readonly kind: 'chain'; readonly call: Call; readonly offset: number }
   | {
       readonly kind: 'binary';
       readonly operator: string;
@@ -52,6 +57,12 @@ export function expressionOf(tokens: readonly Token[]): Expression {
 /** What stands at an offset and is not read. */
 function other({ offset }: { readonly offset: number }): Expression {
   return { kind: 'other', offset };
+}
+
+/** What stands behind a call and a dot. */
+function chained(value: Expression): Expression {
+  const call = value.kind === 'call' ? value : value.kind === 'chain' ? value.call : null;
+  return call ? { kind: 'chain', call, offset: value.offset } : other(value);
 }
 
 class Parser {
@@ -124,10 +135,15 @@ class Parser {
         value =
           value.kind === 'path' && name !== null && value.path.length < MAX_NAMES
             ? { ...value, path: [...value.path, name] }
-            : other(value);
+            : chained(value);
       } else if (this.#take('(')) {
         const args = this.#arguments(depth + 1);
-        value = value.kind === 'path' ? { kind: 'call', callee: value.path, args, offset: value.offset } : other(value);
+        value =
+          value.kind === 'path'
+            ? { kind: 'call', callee: value.path, args, offset: value.offset }
+            : value.kind === 'chain'
+              ? value
+              : other(value);
       } else {
         this.#index++;
         this.#skipTo(']');

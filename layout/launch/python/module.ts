@@ -1,6 +1,6 @@
 import { TooMuchWork } from '../tooMuchWork';
 import { setAt, type Tree, type TreeMap, type TreeScalar } from '../tree';
-import { type Argument, type Expression, expressionOf, MAX_NAMES } from './expressions';
+import { type Argument, type Call, type Expression, expressionOf, MAX_NAMES } from './expressions';
 import { type Line, nesting, pythonLines, type Token } from './tokens';
 
 /** A function at the top level of a Python file, with what it makes. */
@@ -12,6 +12,9 @@ interface PythonRecipe {
 
 /** The key under which the map of a call keeps what was called. */
 export const CALLEE = '()';
+
+/** The method by which Megatron Bridge takes a model's sizes from Hugging Face, and the key of the model's name. */
+export const FROM_HUGGING_FACE = 'from_hf_pretrained';
 
 const MAX_CALLS = 8;
 
@@ -334,6 +337,8 @@ class Module {
         return this.#path(expression.path, offset, variables);
       case 'call':
         return this.#call(expression, variables, depth);
+      case 'chain':
+        return this.#ofModel(expression.call, variables, depth);
       case 'binary':
         return this.#arithmetic(expression, variables, depth);
       default:
@@ -396,6 +401,16 @@ class Module {
       return this.#made(expression, variables, depth);
     }
     return this.#unknown(offset, `what ${name} returns`);
+  }
+
+  /** What is made of a model that Hugging Face names: its name is known, and nothing else. */
+  #ofModel({ callee, args, offset }: Call, variables: ReadonlyMap<string, Tree>, depth: number): Tree {
+    const [first] = args;
+    if (callee.at(-1) !== FROM_HUGGING_FACE || !first) {
+      return this.#unknown(offset, 'a value that Python computes');
+    }
+    const entries = new Map([[FROM_HUGGING_FACE, this.#value(first.value, variables, depth)]]);
+    return { kind: 'map', entries, place: { file: this.file, offset } };
   }
 
   /** An object made from keyword arguments. */

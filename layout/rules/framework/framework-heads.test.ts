@@ -8,6 +8,7 @@ test('framework-heads', () => {
   const said = reports(frameworkHeads, {
     'torchtitan: tp divides both': `${of('torchtitan', 8, 'tp: 8')}${model(32, 8)}`,
     'torchtitan: fewer key-value heads than ranks': `${of('torchtitan', 16, 'tp: 16')}${model(32, 8)}`,
+    'torchtitan: a flavor, whose heads may be changed': `${of('torchtitan', 16, 'tp: 16')}model: {from: torchtitan/llama3-8B}\n`,
     'torchtitan: heads': `${of('torchtitan', 6, 'tp: 6')}${model(32, 8)}`,
     'torchtitan: key-value heads are the heads where they are not written': `${of('torchtitan', 6, 'tp: 6')}model: {num_attention_heads: 32}\n`,
     'nanotron: fewer key-value heads than ranks': `${of('nanotron', 8, 'tp: 8')}${model(16, 4)}`,
@@ -15,17 +16,23 @@ test('framework-heads', () => {
     'accelerate: heads that transformers cuts without a check': `${of('accelerate', 4, 'tp: 4')}${model(6, 3)}`,
   });
   expect(said).toMatchInlineSnapshot(`
-    "torchtitan: fewer key-value heads than ranks: warning at "16": tp 16 does not divide 8 key-value heads, which torchtitan does not copy to several ranks. Use tp 2, 4 or 8.
+    "torchtitan: fewer key-value heads than ranks: error at "16": tp 16 does not divide 8 key-value heads, which torchtitan does not copy to several ranks. Use tp 2, 4 or 8.
       = torchtitan: tensor_parallel_degree (16) must divide n_kv_heads (8).
       = at "8": num_query_groups is 8 here
       = suggestion: Change tp to 8: parallelism: {tp: [-16-]{+8+}}
       = suggestion: Change tp to 4: parallelism: {tp: [-16-]{+4+}}
       = suggestion: Change tp to 2: parallelism: {tp: [-16-]{+2+}}
-    torchtitan: heads: warning at "6": tp 6 does not divide 32 attention heads. Use tp 2, 4 or 8.
+    torchtitan: a flavor, whose heads may be changed: warning at "16": tp 16 does not divide 8 key-value heads, which torchtitan does not copy to several ranks. Use tp 2, 4 or 8.
+      = torchtitan: tensor_parallel_degree (16) must divide n_kv_heads (8).
+      = at "torchtitan/llama3-8B": num_query_groups is 8 here
+      = suggestion: Change tp to 8: parallelism: {tp: [-16-]{+8+}}
+      = suggestion: Change tp to 4: parallelism: {tp: [-16-]{+4+}}
+      = suggestion: Change tp to 2: parallelism: {tp: [-16-]{+2+}}
+    torchtitan: heads: error at "6": tp 6 does not divide 32 attention heads. Use tp 2, 4 or 8.
       = torchtitan: tensor_parallel_degree (6) must divide n_heads (32).
       = at "32": num_attention_heads is 32 here
       = suggestion: Change tp to 2: parallelism: {tp: [-6-]{+2+}}
-    torchtitan: key-value heads are the heads where they are not written: warning at "6": tp 6 does not divide 32 attention heads. Use tp 8, 16 or 32.
+    torchtitan: key-value heads are the heads where they are not written: error at "6": tp 6 does not divide 32 attention heads. Use tp 8, 16 or 32.
       = torchtitan: tensor_parallel_degree (6) must divide n_heads (32).
       = at "32": num_attention_heads is 32 here
     nanotron: fewer key-value heads than ranks: error at "8": tp 8 does not divide 4 key-value heads, which nanotron does not copy to several ranks. Use tp 1, 2 or 4.

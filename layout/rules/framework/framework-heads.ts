@@ -10,7 +10,7 @@ export const frameworkHeads: Rule = {
   title: 'tp does not divide the attention heads or the key-value heads',
   effect: 'the framework stops on every rank',
   what: '`tp` does not divide `num_attention_heads`, or `num_query_groups` (the key-value heads) of a framework that does not copy them: torchtitan, nanotron, and transformers under accelerate.',
-  why: 'Each tensor-parallel rank holds whole heads. Megatron Core copies a key-value head to several ranks where there are fewer heads than ranks; these frameworks cut its projection as any other, and half a head cannot be reshaped. For torchtitan it is a warning, as its configuration functions may change the heads of the flavor that they start from.',
+  why: 'Each tensor-parallel rank holds whole heads. Megatron Core copies a key-value head to several ranks where there are fewer heads than ranks; these frameworks cut its projection as any other, and half a head cannot be reshaped. For torchtitan it is a warning where the layout names a flavor (`model: {from: ...}`), as its configuration functions may change the heads of the flavor that they start from.',
   failing:
     'layout: 1\nworld_size: 16\nlaunch: {family: nanotron}\nparallelism: {tp: 16}\nmodel: {num_attention_heads: 32, num_query_groups: 8}\n',
   sources: [
@@ -42,7 +42,7 @@ export const frameworkHeads: Rule = {
     const fits = (size: number) => [heads, groups].every(({ value }) => value === undefined || value % size === 0);
     const better = divisors(count).filter(fits).slice(-3);
     yield {
-      severity: shares.areNominal ? 'warning' : 'error',
+      severity: shares.areNominal && model.from.written ? 'warning' : 'error',
       message: `tp ${tp} does not divide ${count} ${undivided.what}${count < tp ? `, which ${framework.title} does not copy to several ranks` : ''}. Use tp ${eitherNumber(better)}.`,
       span: module?.fields.tp.span ?? undivided.field.span,
       related: [valueRelated(undivided.name, undivided.field)],

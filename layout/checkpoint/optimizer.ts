@@ -19,6 +19,9 @@ export function optimizerVerdict(resume: Resume): PartVerdict {
   if (otherModel(resume) !== null) {
     return told('optimizer', { outcome: 'lost', because: 'The optimizer states do not load: the model differs.' });
   }
+  if (saved.distributedOptimizer !== now.distributedOptimizer && format === 'torch_dist') {
+    return otherOptimizer(resume);
+  }
   if (saved.distributedOptimizer !== now.distributedOptimizer) {
     const side = saved.distributedOptimizer ? 'the first' : 'the second';
     return told('optimizer', {
@@ -43,6 +46,21 @@ export function optimizerVerdict(resume: Resume): PartVerdict {
     };
   }
   return saved.distributedOptimizer ? distributedOptimizer(resume) : plainOptimizer(resume);
+}
+
+/** States of a distributed optimizer and of one that is not lie under other names, and in other shapes. */
+function otherOptimizer(resume: Resume): PartVerdict {
+  const [one, other] = resume.saved.distributedOptimizer ? ['first', 'second'] : ['second', 'first'];
+  // where tp or pp changes, training stops before at a KeyError
+  const isAsked = !resume.saved.distributedOptimizer && changes(resume, ['tp', 'pp']) === '';
+  return told('optimizer', {
+    outcome: 'lost',
+    because: `The optimizer states cannot be loaded: the ${one} layout has use_distributed_optimizer, the ${other} does not.`,
+    predicts: isAsked ? 'ShardedTensor.flattened_range is not supported.' : null,
+    ways: [FRESH],
+    source: `${DISTRIBUTED_OPTIMIZER} sharded_state_dict`,
+    proof: 'run',
+  });
 }
 
 function legacyOptimizer(resume: Resume): PartVerdict {

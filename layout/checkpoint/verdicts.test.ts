@@ -89,8 +89,16 @@ describe('what a layout takes from the checkpoint of another', () => {
     );
   });
 
+  test('no states go over from a distributed optimizer to one that is not, or back', () => {
+    const [one, other] = [layout('', MODEL, sharded), layout('', MODEL)];
+    expect([verdicts(one, other)[1], verdicts(other, one)[1]]).toEqual([
+      'optimizer lost: The optimizer states cannot be loaded: the first layout has use_distributed_optimizer, the second does not. | --no-load-optim',
+      'optimizer lost: The optimizer states cannot be loaded: the second layout has use_distributed_optimizer, the first does not. | "ShardedTensor.flattened_range is not supported." | --no-load-optim',
+    ]);
+  });
+
   test('what nobody tried is said to be unknown', () => {
-    const optimizer = verdicts(layout('', MODEL, sharded), layout('', MODEL))[1];
+    const optimizer = verdicts(layout('', MODEL, sharded), layout('', MODEL), 'torch')[1];
     expect(optimizer).toBe(
       'optimizer unknown: Whether the optimizer states load is not known: only the first layout has use_distributed_optimizer, and no such pair was tried. | --no-load-optim',
     );

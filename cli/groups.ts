@@ -5,6 +5,7 @@ import {
   type Diagnostic,
   type GroupFamily,
   grouped,
+  hasErrors,
   isBridge,
   jsonText,
   meshGroups,
@@ -16,7 +17,7 @@ import {
   terminalLine,
 } from '../layout';
 import { costOf } from '../picture/cost';
-import { byExchange, sentText, traffic } from '../picture/flows';
+import { byExchange, exchangedIn, type Flow, sentText, traffic } from '../picture/flows';
 import { kindsOf, type NamedFamily } from '../picture/rankDetails';
 import { reachOf } from '../picture/reach';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
@@ -171,11 +172,14 @@ export function* groupsJson(input: InputFile, options: Options = { format: 'json
   };
   yield `${jsonText(head).slice(0, -1)},"groups":[`;
   let firstFamily = true;
+  const flows = flowsOf(input);
   for (const family of found?.families ?? []) {
+    const bytes = exchangedIn(flows, family.module, [family.name]);
     const named: Omit<OutputItem<'groups'>['groups'][number], 'ranks'> = {
       name: family.name,
       module: family.module,
       ...bridgeOf(family),
+      ...(bytes > 0 && { bytes_per_step: Math.round(bytes) }),
     };
     yield `${firstFamily ? '' : ','}${jsonText(named).slice(0, -1)},"ranks":[`;
     firstFamily = false;
@@ -202,7 +206,7 @@ function* fileText(input: InputFile, options: Options): Iterable<string> {
   if (listsRanks(options)) {
     yield* listText(shown, options.rank);
   } else if (shown.length > 0) {
-    const flows = 'checked' in input && input.checked.facts ? (costOf(input.checked.facts).cost?.flows ?? []) : [];
+    const flows = flowsOf(input);
     const sent = sentText(flows);
     yield* table([
       ['group', 'groups', 'ranks', ...(isPlaced ? ['cross nodes'] : []), ...(sent === '' ? [] : ['a rank sends'])],
@@ -218,6 +222,12 @@ function* fileText(input: InputFile, options: Options): Iterable<string> {
     yield `groups of one rank: ${others.map(terminalLine).join(', ')}; --all lists them\n`;
   }
 }
+
+/** What a rank sends in a step, where the file says enough and has no errors. */
+const flowsOf = (input: InputFile): readonly Flow[] =>
+  'checked' in input && input.checked.facts && !hasErrors(input.checked)
+    ? (costOf(input.checked.facts).cost?.flows ?? [])
+    : [];
 
 /** Kinds of groups that have the same ranks as one, in the order of the first of each. */
 function merged(families: readonly GroupFamily[], layout: ResolvedLayout): NamedFamily[] {

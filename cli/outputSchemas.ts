@@ -60,6 +60,9 @@ const groups = z.object({
         module: moduleName,
         direction: z.enum(['fan_in', 'fan_out', 'equal']).optional().describe('Of a bridge between modules.'),
         scale: whole.optional().describe('Of a bridge: ranks on one side for each on the other.'),
+        bytes_per_step: whole
+          .optional()
+          .describe('What a rank sends in a step in groups of this name alone, where the file says enough.'),
         ranks: z.array(ranks).describe('Each group, in creation order.'),
       }),
     )

@@ -33,7 +33,7 @@ export * from './outside';
 export * from './recovery';
 export * from './resize';
 export { launchDrift } from './rules/launch/launch-drift';
-export { countOf, divisors } from './rules/numbers';
+export { both, countOf, divisors } from './rules/numbers';
 export { projectUrl, ruleMarkdown, rulePageUrl, rulesMarkdown } from './rules/page';
 export { phaseSpans } from './rules/phases/phaseSpans';
 export { placedModules } from './rules/placement/crossing';

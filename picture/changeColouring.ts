@@ -1,4 +1,4 @@
-import { grouped, memoize } from '../layout';
+import { both, grouped, memoize } from '../layout';
 import { type Colouring, type Status, statusColouring } from './colour';
 import type { Difference } from './difference';
 
@@ -49,7 +49,7 @@ class ChangeKinds {
       },
       ...own.map(([bits, count], i) => ({
         id: `${bits}`,
-        label: `other ${namesOf(bits, dims)}`,
+        label: `other ${both(dims.filter((_, bit) => bits & (1 << bit)))}`,
         ...(SET_LOOKS[i] ?? SET_LOOKS[0]),
         count,
       })),
@@ -92,9 +92,3 @@ class ChangeKinds {
 
 /** The kinds of a difference, worked out once. */
 export const changeKindsOf = memoize((difference: Difference) => new ChangeKinds(difference));
-
-/** `tp`, `tp and dp`, `tp, dp and pp`. */
-function namesOf(bits: number, dims: readonly string[]): string {
-  const names = dims.filter((_, i) => bits & (1 << i));
-  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
-}

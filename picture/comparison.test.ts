@@ -85,7 +85,7 @@ describe('the comparison of two layouts', () => {
     );
     expect(headline).not.toContain('memory');
     expect(figures.every(({ after }) => after === null)).toBe(true);
-    expect(unknown).toEqual(['The cost of the layout after is not known: the layout lacks batch.micro_batch_size.']);
+    expect(unknown).toEqual(['The cost of the second layout is not known: the layout lacks batch.micro_batch_size.']);
   });
 });
 

@@ -1,4 +1,12 @@
-import { gibibytes, grouped, type KeyDifference, type KeyValue, keyDifferences, type ResolvedLayout } from '../layout';
+import {
+  both,
+  gibibytes,
+  grouped,
+  type KeyDifference,
+  type KeyValue,
+  keyDifferences,
+  type ResolvedLayout,
+} from '../layout';
 import { isAsQuick, type ModuleScore, type Score } from '../layout/cost';
 import { changesInWords } from './changes';
 import { time } from './cost';
@@ -158,17 +166,18 @@ function pairsOf(before: readonly ModuleScore[], after: readonly ModuleScore[]):
 /** Why costs are not known, one sentence a reason. */
 function unknownTexts(before: readonly ModuleScore[], after: readonly ModuleScore[]): string[] {
   const whose = new Map<string, string[]>();
-  for (const [scores, others, which] of [
-    [before, after, 'before'],
-    [after, before, 'after'],
+  for (const [scores, others, layout] of [
+    [before, after, 'the first layout'],
+    [after, before, 'the second layout'],
   ] as const) {
     for (const { module, reason } of scores) {
       const isBoth = others.some((other) => other.module === module && other.reason === reason);
-      const subject = [module ?? 'the layout', ...(isBoth ? [] : [which])].join(' ');
+      const where = isBoth ? 'both layouts' : layout;
+      const subject = module === null ? where : isBoth ? module : `${module} in ${layout}`;
       if (reason !== null && !whose.get(reason)?.includes(subject)) {
         whose.set(reason, [...(whose.get(reason) ?? []), subject]);
       }
     }
   }
-  return [...whose].map(([reason, subjects]) => `The cost of ${subjects.join(', ')} is not known: ${reason}.`);
+  return [...whose].map(([reason, subjects]) => `The cost of ${both(subjects)} is not known: ${reason}.`);
 }

@@ -232,7 +232,7 @@ export function baseOf({ text }: Machine): Base | { readonly reason: string } {
   if (!made.isTimed) {
     const name = facts.root.cluster.value?.gpu.value ?? 'this GPU';
     return {
-      reason: `no public source says which network card an ${name} has; \`cluster.network_bandwidth\` (such as 45GB a second and GPU) says it`,
+      reason: `no public source says which network card an ${name} has; write \`cluster.network_bandwidth\` (such as 45GB), or measure it with a smoke job`,
     };
   }
   const gpu = facts.root.cluster.value?.gpu.value ?? made.job.hardware.gpu.name;

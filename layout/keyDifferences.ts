@@ -15,6 +15,8 @@ export interface KeyDifference {
 export interface KeyValue {
   readonly path: readonly string[];
   readonly value: string;
+  /** What the key is where a layout leaves it out; null where no default holds for every layout. */
+  readonly unwritten: string | null;
 }
 
 /** Every key of a layout that holds no map, in the order of the file. */
@@ -26,7 +28,7 @@ export function keyValues({ read }: Understood): readonly KeyValue[] {
         visit(value, [...path, key]);
       }
     } else {
-      values.push({ path, value: textOf(node) });
+      values.push({ path, value: textOf(node), unwritten: defaultOf(path) });
     }
   };
   if (read.tree.root) {
@@ -38,10 +40,9 @@ export function keyValues({ read }: Understood): readonly KeyValue[] {
 /** Every key whose value differs between two layouts, in the order of the second one; those that it lacks come last. */
 export function keyDifferences(before: readonly KeyValue[], after: readonly KeyValue[]): readonly KeyDifference[] {
   const [old, now] = [before, after].map((all) => new Map(all.map((one) => [JSON.stringify(one.path), one.value])));
-  const paths = new Map([...after, ...before].map(({ path }) => [JSON.stringify(path), path]));
-  return [...paths].flatMap(([key, path]) => {
-    const fallback = defaultOf(path);
-    const [was, is] = [old, now].map((values) => values?.get(key) ?? fallback);
+  const keys = new Map([...after, ...before].map((one) => [JSON.stringify(one.path), one]));
+  return [...keys].flatMap(([key, { path, unwritten }]) => {
+    const [was, is] = [old, now].map((values) => values?.get(key) ?? unwritten);
     return was === is ? [] : [{ path, before: was ?? null, after: is ?? null }];
   });
 }

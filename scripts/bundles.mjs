@@ -7,8 +7,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 const common = { bundle: true, minify: true, legalComments: 'none', mainFields: ['module', 'main'] };
 
 /** What the programs on Node share: inlined, the engine and the YAML parser were half of each. By folder, the bundle of its index. */
-const ENGINE = { layout: './layout.js', 'layout/cost': './layout.js' };
-const LAUNCH = { 'layout/launch': './launch.js' };
+const ENGINE = { layout: './layout.js', 'layout/cost': './layout.js', 'layout/launch': './layout.js' };
 
 const PACKAGES = [
   [/^yaml$/, './yaml.js'],
@@ -41,7 +40,7 @@ const node = {
   platform: 'node',
   target: 'node20',
   format: 'cjs',
-  plugins: [sharing({ ...ENGINE, ...LAUNCH })],
+  plugins: [sharing(ENGINE)],
 };
 const web = { ...common, platform: 'browser', target: 'es2022' };
 
@@ -64,9 +63,7 @@ export const PANEL = {
  */
 export const BUNDLES = [
   { ...node, entryPoints: ['node_modules/yaml/dist/index.js'], outfile: 'dist/yaml.js' },
-  { ...node, entryPoints: ['layout/index.ts'], outfile: 'dist/layout.js', plugins: [sharing({})] },
-  // read when a launch file is first imported, exported or compared
-  { ...node, entryPoints: ['layout/launch/index.ts'], outfile: 'dist/launch.js', plugins: [sharing(ENGINE)] },
+  { ...node, entryPoints: ['layout/bundle.ts'], outfile: 'dist/layout.js', plugins: [sharing({})] },
   { ...node, entryPoints: ['client/nodeMain.ts'], outfile: 'dist/extension.js', external: ['vscode'] },
   // what language server and client speak
   {

@@ -74,7 +74,10 @@ describe('every place shows one memory of a layout, in GiB, with communicators a
     const memory = figuresOf(score, null).find(({ label }) => label === 'memory');
     expect([memory?.value, ...numbersIn(memory?.range ?? '')]).toEqual([expect.stringMatching(`^${need} `), ...range]);
     const same = { layout: resolved, scores: moduleScores(checked) };
-    const { headline } = comparisonOf({ ...same, values: [] }, { ...same, values: [{ path: ['name'], value: 'x' }] });
+    const { headline } = comparisonOf(
+      { ...same, values: [] },
+      { ...same, values: [{ path: ['name'], value: 'x', unwritten: null }] },
+    );
     expect(headline).toContain(`memory ${need} GiB`);
     // the hint behind the GPU
     const whole = { start: checked.lines.positionAt(0), end: checked.lines.positionAt(text.length) };

@@ -1,5 +1,5 @@
 import { dirname, join, parse as parsePath, resolve } from 'node:path';
-import { fileErrorText, readRegularFile } from '../jobs/regularFile';
+import { fileErrorText, readRegularFile } from '../jobs';
 import { CONFIGURATION, MAX_CONFIGURATION, NO_LEVELS, type RuleLevels, readConfiguration } from '../layout';
 import { complain, fail } from './output';
 import { isOwn, isRepository } from './repository';

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { type Command, Option } from 'commander';
-import { fileErrorText } from '../jobs/regularFile';
+import { fileErrorText } from '../jobs';
 import { type ResolvedLayout, sequencePlans } from '../layout';
 import { colourChoices } from '../picture/colourings';
 import { costHeadline, costOf } from '../picture/cost';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
+import { readRegularFile, STANDARD_INPUT } from '../jobs';
 import {
   type AppliedFix,
   applyEdits,

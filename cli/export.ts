@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander';
-import { readClusterFile } from '../jobs/clusterFile';
-import type { SlurmCluster } from '../jobs/slurm/slurmFields';
+import { readClusterFile, type SlurmCluster } from '../jobs';
 import type { Checked, ResolvedLayout } from '../layout';
 import {
   EXPORT_TARGETS,

@@ -1,5 +1,5 @@
 import { lstatSync, writeFileSync } from 'node:fs';
-import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
+import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs';
 import { type Checked, check, hasErrors, jsonText, type LayoutFacts, type ResolvedLayout } from '../layout';
 import { SHELL_SCRIPT } from '../layout/launch';
 import { levelsFor } from './config';

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type RecordedRun, recordScript } from '../jobs/recordScript';
+import { type RecordedRun, recordScript } from '../jobs';
 import { jsonText, terminalLine } from '../layout';
 import {
   FAMILIES,

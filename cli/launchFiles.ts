@@ -1,6 +1,5 @@
 import { relative, resolve, sep } from 'node:path';
-import type { RecordedRun } from '../jobs/recordScript';
-import { fileErrorText, readRegularFile, STANDARD_INPUT } from '../jobs/regularFile';
+import { fileErrorText, type RecordedRun, readRegularFile, STANDARD_INPUT } from '../jobs';
 import { type ImportOptions, LAUNCH_LIMITS, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
 import { EXIT, exitWith, fail } from './output';
 import { nearTo } from './repository';

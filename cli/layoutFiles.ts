@@ -1,6 +1,6 @@
 import { type Dirent, lstatSync, readdirSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
-import { fileErrorText, readRegularFile } from '../jobs/regularFile';
+import { fileErrorText, readRegularFile } from '../jobs';
 import { GitIgnore, PatternWork } from './gitignore';
 import { fail } from './output';
 

@@ -1,5 +1,4 @@
-import { parseEvent } from '../jobs';
-import { fileErrorText, readRegularFile } from '../jobs/regularFile';
+import { fileErrorText, parseEvent, readRegularFile } from '../jobs';
 import { type MeasuredRun, measuredRun } from '../layout';
 import type { MeasuredGroup } from '../layout/cost';
 

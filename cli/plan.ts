@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { fileErrorText, readRegularFile } from '../jobs/regularFile';
+import { fileErrorText, readRegularFile } from '../jobs';
 import { check, countOf, grouped, jsonText, secondsText, terminalLine, terminalLines } from '../layout';
 import {
   alternatives,

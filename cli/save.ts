@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { fileErrorText } from '../jobs/regularFile';
+import { fileErrorText } from '../jobs';
 import { fail } from './output';
 
 /** Writes a file, with its folder where that is not there; a failure goes to standard error and sets the exit status. */

@@ -12,6 +12,7 @@ import {
   LOCAL,
   prepareSmoke,
   RemainingTime,
+  readClusterFile,
   runSmoke,
   runsFolder,
   type SmokeListener,
@@ -21,7 +22,6 @@ import {
   savedRuns,
   smokePlan,
 } from '../jobs';
-import { readClusterFile } from '../jobs/clusterFile';
 import { type Checked, hasErrors, jsonText, safeJson } from '../layout';
 import { inputFiles } from './files';
 import { type Format, formatOption } from './options';

@@ -1,5 +1,5 @@
 import { type FSWatcher, watch } from 'node:fs';
-import { fileErrorText } from '../jobs/regularFile';
+import { fileErrorText } from '../jobs';
 import { layoutFolders } from './layoutFiles';
 import { complain, EXIT } from './output';
 

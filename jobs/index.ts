@@ -1,4 +1,5 @@
 export * from './backend';
+export { readClusterFile } from './clusterFile';
 export * from './clusterKinds';
 export * from './clusters';
 export * from './collections';
@@ -9,7 +10,7 @@ export * from './kubernetes';
 export * from './local/backend';
 export * from './plan';
 export * from './recordScript';
-export { readRegularFile, STANDARD_INPUT } from './regularFile';
+export * from './regularFile';
 export * from './remainingTime';
 export * from './runRecord';
 export * from './runReport';

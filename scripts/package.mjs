@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { createVSIX } from '@vscode/vsce';
 
 const TEXTS = ['README.md', 'CHANGELOG.md', 'LICENSE', 'dist/THIRD-PARTY-NOTICES.txt'];
-const PROGRAMS = ['yaml', 'layout', 'protocol', 'server', 'cli'].map((name) => `dist/${name}.js`);
+const PROGRAMS = ['yaml', 'layout', 'jobs', 'protocol', 'server', 'cli'].map((name) => `dist/${name}.js`);
 const EXTENSION = [
   ...TEXTS,
   ...['package.nls.json', 'l10n', 'schemas/layout.schema.json', 'schemas/clusters.schema.json', 'syntaxes'],

@@ -145,10 +145,10 @@ function rankTable(scene: Scene): HTMLElement {
 /** What keeps rows, in the words of the search box; it is applied when Enter is pressed or the box is left. */
 function filterBox(apply: (text: string) => void): HTMLElement {
   const box = h('input', {
-    type: 'search',
+    type: 'text',
     value: filter,
     placeholder: 'Filter: tp=0 dp=1, node 3',
-    'aria-label': 'Keep the rows of these ranks',
+    'aria-label': 'Filter ranks',
     'data-keep': 'filter rows',
   });
   box.addEventListener('change', () => apply(box.value));

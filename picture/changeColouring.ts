@@ -1,6 +1,6 @@
 import { both, grouped, memoize } from '../layout';
 import { type Colouring, type Status, statusColouring } from './colour';
-import type { Difference } from './difference';
+import { CHANGES, type Difference } from './difference';
 
 /** Ranks that differ in the same way. */
 export interface ChangeKind extends Status {
@@ -28,13 +28,15 @@ class ChangeKinds {
 
   constructor(difference: Difference) {
     const { dims, moved } = difference;
-    const counts = new Map<number, number>();
+    const counts = new Uint32Array(2 ** dims.length);
+    const coordinates = CHANGES.indexOf('coordinates');
     for (let rank = 0; rank < moved.length; rank++) {
-      if (difference.changeOf(rank) === 'coordinates') {
-        counts.set(moved[rank] ?? 0, (counts.get(moved[rank] ?? 0) ?? 0) + 1);
+      if (difference.changes[rank] === coordinates) {
+        const bits = moved[rank] ?? 0;
+        counts[bits] = (counts[bits] ?? 0) + 1;
       }
     }
-    const sets = [...counts].filter(([bits]) => bits > 0).sort((a, b) => b[1] - a[1]);
+    const sets = [...counts.entries()].filter(([bits, count]) => bits > 0 && count > 0).sort((a, b) => b[1] - a[1]);
     const own = sets.slice(0, MAX_SETS);
     const rest = difference.count('coordinates') - own.reduce((sum, [, count]) => sum + count, 0);
     const all = [

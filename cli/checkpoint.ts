@@ -13,7 +13,7 @@ import { checkpointTitle, transferSentences } from '../picture/checkpoint';
 /** What of a checkpoint loads, as text: a part a paragraph, with the framework's words and the ways out. */
 export function* checkpointText(verdicts: readonly CheckpointVerdict[]): Iterable<string> {
   for (const verdict of verdicts) {
-    yield `${terminalLine(checkpointTitle(verdict))}:\n`;
+    yield `Checkpoint (${terminalLine(checkpointTitle(verdict))}):\n`;
     for (const part of verdict.parts) {
       const [first, ...rest] = linesOf(part);
       yield `  ${PART_NAMES[part.part].padEnd(WIDTH)}  ${terminalLine(first ?? '')}\n`;
@@ -38,7 +38,7 @@ function linesOf({ because, predicts, ways, proof, source }: PartVerdict): strin
 /** The same as a table of Markdown. */
 export function* checkpointMarkdown(verdicts: readonly CheckpointVerdict[]): Iterable<string> {
   for (const verdict of verdicts) {
-    yield `${markdownText(checkpointTitle(verdict))}:\n\n| part | | why | way out |\n| --- | --- | --- | --- |\n`;
+    yield `Checkpoint (${markdownText(checkpointTitle(verdict))}):\n\n| part | | why | way out |\n| --- | --- | --- | --- |\n`;
     for (const { part, outcome, because, ways } of verdict.parts) {
       const out = ways.map(({ what, command }) => `${what} ${command}`).join(' ');
       const cells = [PART_NAMES[part], OUTCOME_WORDS[outcome], because, out].map((text) => markdownText(text));

@@ -1,10 +1,10 @@
 import { type CheckpointTransfer, type CheckpointVerdict, gibibytes, secondsText } from '../layout';
 import { traffic } from './flows';
 
-/** `Checkpoint of vision (torch_dist, optimizer states dp_reshardable)`. */
+/** `vision, torch_dist, optimizer states dp_reshardable`: what a verdict is about. */
 export function checkpointTitle({ module, format, sharding }: CheckpointVerdict): string {
-  const states = sharding === null || format !== 'torch_dist' ? '' : `, optimizer states ${sharding}`;
-  return `Checkpoint${module === null ? '' : ` of ${module}`} (${format}${states})`;
+  const states = sharding === null || format !== 'torch_dist' ? [] : [`optimizer states ${sharding}`];
+  return [...(module === null ? [] : [module]), format, ...states].join(', ');
 }
 
 /** What it takes to load a checkpoint, a sentence each: bytes, the least time, memory of the hosts. */

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { check, hasErrors, keyValues, measuredRun } from '../../layout';
+import { check, hasErrors, keyValues, type LayoutFacts, measuredRun } from '../../layout';
 import { estimateOf, measuredScore, runMark, scoresOfFacts } from '../../layout/cost';
 import { costOf } from '../../picture/cost';
 import type { CompareWith, PanelBase } from '../../webview/panel/messages';
@@ -18,7 +18,7 @@ export async function baseFor(
   document: vscode.TextDocument,
   what: CompareWith,
   file: string | null,
-): Promise<PanelBase | null> {
+): Promise<CompareBase | null> {
   switch (what) {
     case 'nothing':
       return null;
@@ -27,7 +27,7 @@ export async function baseFor(
       // the numbers alone: a picture beside every picture would halve it while one types
       return text === null
         ? null
-        : { ...baseOf(text, vscode.l10n.t('the saved file'), null), layout: null, problem: null };
+        : { ...baseOf(text, vscode.l10n.t('the saved file'), null), layout: null, problem: null, facts: null };
     }
     case 'commit':
       return baseOf(await textInLastCommit(document.uri), vscode.l10n.t('the last commit'), null);
@@ -43,8 +43,14 @@ export async function baseFor(
   }
 }
 
+/** What the panel is told of a layout to compare with, and what is known of it where it has no errors. */
+export interface CompareBase extends PanelBase {
+  readonly facts: LayoutFacts | null;
+}
+
 /** A base of which nothing is known. */
-export const NO_BASE: PanelBase = {
+export const NO_BASE: CompareBase = {
+  facts: null,
   title: '',
   file: null,
   layout: null,
@@ -55,7 +61,7 @@ export const NO_BASE: PanelBase = {
   run: null,
 };
 
-function baseOf(text: string, title: string, file: string | null): PanelBase {
+function baseOf(text: string, title: string, file: string | null): CompareBase {
   const checked = check(text);
   const { facts, resolved } = checked;
   const isSound = resolved !== null && !hasErrors(checked);
@@ -68,6 +74,7 @@ function baseOf(text: string, title: string, file: string | null): PanelBase {
     values: keyValues(checked),
     scores: facts && isSound ? scoresOfFacts(facts) : null,
     cost: facts && isSound ? costOf(facts).cost : null,
+    facts: isSound ? facts : null,
   };
 }
 
@@ -75,7 +82,7 @@ function baseOf(text: string, title: string, file: string | null): PanelBase {
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
 /** What a log says of a run of the layout: its step time and its peak, and nothing else. */
-async function baseOfRun(document: vscode.TextDocument, uri: vscode.Uri): Promise<PanelBase> {
+async function baseOfRun(document: vscode.TextDocument, uri: vscode.Uri): Promise<CompareBase> {
   const text = await readText(uri, MAX_LOG_BYTES);
   const { facts } = understoodDocument(document);
   const run = text === null ? null : measuredRun(text.split(/\r?\n/));

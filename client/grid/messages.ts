@@ -1,4 +1,11 @@
-import { type Diagnostic, keyValues, sequencePlans, type Understood } from '../../layout';
+import {
+  checkpointVerdicts,
+  type Diagnostic,
+  keyValues,
+  type LayoutFacts,
+  sequencePlans,
+  type Understood,
+} from '../../layout';
 import { scoresOfFacts } from '../../layout/cost';
 import { costOf } from '../../picture/cost';
 import { stageLayers } from '../../picture/stageLayers';
@@ -8,11 +15,13 @@ import type { PanelShards, ToPanel } from '../../webview/panel/messages';
 /**
  * The message about a file: its layout where it resolves, and what can be drawn otherwise.
  * @param diagnostics what is said of the file
+ * @param base the layout that it is compared with, where that has no errors
  */
 export function layoutMessage(
   understood: Understood,
   diagnostics: readonly Diagnostic[],
   { uri, title }: { readonly uri: string; readonly title: string },
+  base: LayoutFacts | null = null,
 ): Extract<ToPanel, { type: 'layout' }> {
   const { resolved, lines, facts } = understood;
   const isSound = diagnostics.every(({ severity }) => severity !== 'error');
@@ -28,6 +37,7 @@ export function layoutMessage(
     cost: facts && resolved ? costOf(facts) : { cost: null, reason: 'The layout has errors.' },
     values: keyValues(understood),
     scores: facts && resolved && isSound ? scoresOfFacts(facts) : null,
+    checkpoint: base && facts && resolved && isSound ? checkpointVerdicts(base, facts) : [],
     diagnostics: diagnostics
       .filter(({ severity }) => severity !== 'information')
       .map(({ code, severity, message, span, fixes }) => ({

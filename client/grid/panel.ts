@@ -1,11 +1,10 @@
 import * as vscode from 'vscode';
-import { applyEdits, type Diagnostic, failureEdits, failurePlan, type Recovery } from '../../layout';
+import { applyEdits, type Diagnostic, failureEdits, failurePlan, type LayoutFacts, type Recovery } from '../../layout';
 import type { RunReport } from '../../picture/runOutcome';
 import {
   type CompareWith,
   type FromPanel,
   isRunReport,
-  type PanelBase,
   parseFromPanel,
   type ToPanel,
 } from '../../webview/panel/messages';
@@ -18,7 +17,7 @@ import { readText } from '../readText';
 import type { ServerDiagnostics } from '../serverDiagnostics';
 import { understoodDocument } from '../understoodDocument';
 import { addKey, ProposedChanges, type WeighedText } from './changes';
-import { baseFor, NO_BASE } from './compareBase';
+import { baseFor, type CompareBase, NO_BASE } from './compareBase';
 import { layoutMessage, moduleAt } from './messages';
 
 const VIEW_TYPE = 'parallelismLayout.grid';
@@ -193,6 +192,8 @@ class GridPanel {
   /** What a person compares with, for when the file is saved. */
   #comparedWith: CompareWith = 'nothing';
   #diagnostics: readonly Diagnostic[] = [];
+  /** The layout that it is compared with, where that has no errors. */
+  #baseFacts: LayoutFacts | null = null;
   /** The results to show once the page is ready. */
   #wanted: Results | undefined;
   /** Whether the panel itself is moving the cursor, which highlights no module. */
@@ -238,6 +239,7 @@ class GridPanel {
   /** Shows another document in place of the present one. */
   follow(document: vscode.TextDocument): void {
     this.document = document;
+    this.#baseFacts = null;
     this.#nameAfterDocument();
     if (this.#isReady) {
       void this.#sendLayout().then(() => this.#sendResults());
@@ -314,7 +316,7 @@ class GridPanel {
     this.#diagnostics = (await Promise.race([this.said.now(this.document), late])) ?? this.#diagnostics;
     const { uri } = this.document;
     const about = { uri: uri.toString(true), title: this.#name };
-    this.post(layoutMessage(understoodDocument(this.document), this.#diagnostics, about));
+    this.post(layoutMessage(understoodDocument(this.document), this.#diagnostics, about, this.#baseFacts));
     void this.#weigh();
   }
 
@@ -465,11 +467,17 @@ class GridPanel {
   }
 
   async #sendBase(what: CompareWith, file: string | null): Promise<void> {
-    this.post({ type: 'base', base: await this.#base(what, file) });
+    const found = await this.#base(what, file);
+    const { facts, ...base } = found ?? NO_BASE;
+    this.#baseFacts = facts;
+    this.post({ type: 'base', base: found && base });
+    if (facts) {
+      await this.#sendLayout();
+    }
   }
 
   /** The layout to compare with; null where a person chose none. */
-  async #base(what: CompareWith, file: string | null): Promise<PanelBase | null> {
+  async #base(what: CompareWith, file: string | null): Promise<CompareBase | null> {
     try {
       return await baseFor(this.document, what, file);
     } catch (error) {

@@ -8,9 +8,10 @@ import type { PanelBase, ToPanel } from '../../webview/panel/messages';
 export { check, processGroups } from '../../layout';
 export { physicalPlacement } from '../../picture/physical';
 
-export const layoutMessage = (text: string, title: string) => {
+export const layoutMessage = (text: string, title: string, base: string | null = null) => {
   const checked = check(text);
-  return messageOf(checked, checked.diagnostics, { uri: 'file:///a.layout.yaml', title });
+  const facts = base === null ? null : check(base).facts;
+  return messageOf(checked, checked.diagnostics, { uri: 'file:///a.layout.yaml', title }, facts);
 };
 
 /** What the editor sends a moment after a layout. */

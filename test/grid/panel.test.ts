@@ -546,6 +546,24 @@ describe('comparing', () => {
       await send({ type: 'base', base: null });
       expect(await picture(page).count()).toBe(1);
     }));
+
+  test('what of a checkpoint loads is listed, and a rank names the ranks that it loads from', () => {
+    const [before, now] = [4, 2].map((tp) => `layout: 1\nworld_size: 8\nparallelism: {tp: ${tp}}\n`);
+    return withPanel(now ?? '', {}, async ({ page, send }) => {
+      await send({ type: 'base', base: grid.engine.baseOf(before ?? '', 'b.layout.yaml') });
+      await send(grid.engine.layoutMessage(now ?? '', 'a', before));
+      expect(await page.getByRole('region', { name: 'Checkpoint' }).textContent()).toMatch(
+        /torch_dist, saved by b\.layout\.yaml.*modelloads.*RNG statelost.*tp 4 → 2/,
+      );
+      await find(page, '0');
+      await details(page)
+        .getByRole('button', { name: /loads from\s*0, 1 \(b\.layout\.yaml\)/ })
+        .waitFor();
+      await details(page)
+        .getByRole('button', { name: /is loaded by\s*0, 2, 4, 6/ })
+        .waitFor();
+    });
+  });
 });
 
 describe('files that are not whole', () => {

@@ -256,6 +256,7 @@ try {
       if (base) {
         const found = grid.engine.baseOf(base, 'the last commit');
         await send({ type: 'base', base: savedOnly ? { ...found, title: 'the saved file', layout: null } : found });
+        await send(grid.engine.layoutMessage(text, 'a.layout.yaml', base));
       }
       if (change !== undefined) {
         await page.locator('.change-row').nth(change).click();

@@ -55,8 +55,8 @@ export class GridApp {
       change: (part) => this.#change(part),
       choose: (rank) => this.#choose(rank),
       light: (ranks, what) => this.#light(ranks, what),
-      preview: (ranks) => {
-        this.#spotlight.previewed = ranks;
+      preview: (ranks, before) => {
+        this.#spotlight.preview(ranks, before);
         this.#mark();
       },
       toggleFailed: (rank) => this.#setFailed([rank], !this.#state.failed.includes(rank)),
@@ -193,7 +193,7 @@ export class GridApp {
     const shape = (['view', 'grid', 'across', 'down', 'module'] as const).some(
       (key) => part[key] !== undefined && part[key] !== before[key],
     );
-    this.#spotlight.previewed = [];
+    this.#spotlight.preview([]);
     if (part.group !== undefined) {
       this.#spotlight.highlighted = [];
     }
@@ -213,7 +213,7 @@ export class GridApp {
 
   /** Shows again what is dimmed, one step at a time: ranks that were searched for, then a group, then the chosen rank. */
   #goBack(): void {
-    this.#spotlight.previewed = [];
+    this.#spotlight.preview([]);
     if (this.#spotlight.highlighted.length > 0) {
       this.#spotlight.highlighted = [];
       this.#mark();
@@ -307,14 +307,16 @@ export class GridApp {
     const culprits = this.#state.view === 'run' && run ? run.culprits : [];
     const { focus } = this.#spotlight;
     const kind = highlightedGroup({ layout, state: this.#state });
-    this.#screen.stage.mark({
+    const marks = {
       focus,
       peers: this.#spotlight.peers(layout, kind, this.#state.rank),
       named: this.#named(kind),
       isolated: this.#isIsolated,
       failed: [...new Set([...this.#failed(layout), ...(results?.suspects ?? []), ...culprits])],
       frame: null,
-    });
+    };
+    const { previewedBefore: before } = this.#spotlight;
+    this.#screen.stage.mark(marks, before ? { ...marks, focus: -1, peers: before, failed: [] } : marks);
     const isOfRanks = this.#screen.sketch !== null;
     this.#screen.showAlone(isOfRanks ? this.#aloneText(layout, kind) : '', () => this.#goBack());
   }

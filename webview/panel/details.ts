@@ -23,6 +23,7 @@ import { nvlinkRanks, reachOf } from '../../picture/reach';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
 import { diagnosticList, isOfWorld } from '../views/world';
+import { shardRows } from './checkpointCard';
 import { button, h, link, tableOf, tableRow } from './dom';
 
 /** The side list for one rank: its place, its coordinates and all its groups. */
@@ -61,6 +62,7 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
       link(state.failed.includes(rank) ? 'Not failed' : 'Mark as failed', () => actions.toggleFailed(rank), 'fail'),
       link('Copy', () => actions.copy(place, 'coordinates'), 'copy', { 'aria-label': 'Copy coordinates' }),
     ),
+    ...shardRows(scene, rank),
     h('h3', {}, `${countOf(groups.length, 'process group')} with peers`),
     ...sentLine(scene),
     h('ul', { class: 'groups' }, ...groups.map((group) => groupRow(scene, group))),

@@ -1,4 +1,4 @@
-import type { KeyValue, ModuleSequence, Recovery, ResolvedLayout, Severity } from '../../layout';
+import type { CheckpointVerdict, KeyValue, ModuleSequence, Recovery, ResolvedLayout, Severity } from '../../layout';
 import type { ModuleScore, RunMark, Tradeoffs } from '../../layout/cost';
 import type { Cost, CostResult } from '../../picture/cost';
 import type { RunReport } from '../../picture/runOutcome';
@@ -80,6 +80,8 @@ export type ToPanel =
       /** What each module scores; null where the file has errors. */
       readonly scores: readonly ModuleScore[] | null;
       readonly diagnostics: readonly PanelDiagnostic[];
+      /** What of a checkpoint of the layout that it is compared with it can load; empty while it is compared with none. */
+      readonly checkpoint: readonly CheckpointVerdict[];
     }
   /** The cursor is in this module (null: in none). */
   | { readonly type: 'cursor'; readonly module: string | null }

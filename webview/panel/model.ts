@@ -1,4 +1,4 @@
-import { countOf, type KeyValue, type ModuleSequence, type ResolvedLayout } from '../../layout';
+import { type CheckpointVerdict, countOf, type KeyValue, type ModuleSequence, type ResolvedLayout } from '../../layout';
 import type { ModuleScore, Tradeoffs } from '../../layout/cost';
 import { type Comparison, comparisonOf } from '../../picture/comparison';
 import type { CostResult } from '../../picture/cost';
@@ -37,6 +37,8 @@ export class PanelModel {
   /** The module that the cursor is in. */
   cursorModule: string | null = null;
   base: PanelBase | null = null;
+  /** What of a checkpoint of that layout this one can load, a verdict a grid. */
+  checkpoint: readonly CheckpointVerdict[] = [];
   difference: Difference | null = null;
   /** How the layout differs in keys and cost; null where nothing is compared. */
   comparison: Comparison | null = null;
@@ -103,6 +105,7 @@ export class PanelModel {
       this.shards = shards;
       this.stages = stages;
       this.cost = cost;
+      this.checkpoint = message.checkpoint;
       this.#values = values;
       this.results = this.#report && new SmokeOutcome(layout, this.#report);
       this.#compare();
@@ -115,6 +118,7 @@ export class PanelModel {
     this.scores = [];
     this.tradeoffs = null;
     this.base = null;
+    this.checkpoint = [];
     this.results = null;
     this.run = null;
     this.#report = null;

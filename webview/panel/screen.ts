@@ -12,6 +12,7 @@ import { themeKind } from '../render/theme';
 import { viewOf } from '../views';
 import type { Actions, Scene, Sketch } from '../views/view';
 import { diagnosticList, worldSheet } from '../views/world';
+import { checkpointCards } from './checkpointCard';
 import { differenceCard, rankDetails, summary } from './details';
 import { button, h, replaceKeepingFocus } from './dom';
 import { failureCard } from './failureCard';
@@ -261,6 +262,7 @@ export class Screen {
       this.#details,
       ...failureCard(scene, this.writeFailed, clear),
       ...differenceCard(scene),
+      ...checkpointCards(scene),
       ...(focus >= 0 && focus < scene.layout.worldSize ? rankDetails(scene, focus) : [summary(scene)]),
     );
   }

@@ -12,6 +12,8 @@ export class Spotlight {
   highlighted: readonly number[] = [];
   /** Ranks of the list entry that is pointed at. */
   previewed: readonly number[] = [];
+  /** The same in the picture of the layout that is compared with, where they are others. */
+  previewedBefore: readonly number[] | null = null;
   /** Where a frame that grows by arrow keys began; -1 for none. */
   anchor = -1;
   #index = -1;
@@ -24,17 +26,23 @@ export class Spotlight {
   forget(): void {
     this.focus = -1;
     this.highlighted = [];
-    this.previewed = [];
+    this.preview([]);
     this.anchor = -1;
   }
 
   /** Drops ranks beyond the world; returns whether the focus was one of them. */
   limit(worldSize: number): boolean {
     this.highlighted = this.highlighted.filter((rank) => rank < worldSize);
-    this.previewed = [];
+    this.preview([]);
     const gone = this.focus >= worldSize;
     this.focus = gone ? -1 : this.focus;
     return gone;
+  }
+
+  /** Marks ranks while a list entry is pointed at. @param before those of the layout that is compared with, where they are others */
+  preview(ranks: readonly number[], before?: readonly number[]): void {
+    this.previewed = ranks;
+    this.previewedBefore = before ?? null;
   }
 
   /** The rank to move to when ranks are highlighted: the first, or the next one where the same ranks are highlighted again. */

@@ -83,9 +83,10 @@ export class Stage {
     this.#other.framing = on;
   }
 
-  mark(marks: Marks): void {
+  /** @param before what is marked in the picture of the layout that is compared with */
+  mark(marks: Marks, before: Marks): void {
     this.canvas.mark(marks);
-    this.#other.mark(marks);
+    this.#other.mark(before);
   }
 
   /** Makes room for a picture that is still to come. */

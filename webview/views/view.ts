@@ -14,8 +14,8 @@ export interface Actions {
   choose(rank: number): void;
   /** Highlights ranks and moves to the first of them. */
   light(ranks: readonly number[], what: string): void;
-  /** Shows ranks alone while a list entry is pointed at; none with an empty list. */
-  preview(ranks: readonly number[]): void;
+  /** Shows ranks alone while a list entry is pointed at; none with an empty list; `before`: those of the layout that is compared with. */
+  preview(ranks: readonly number[], before?: readonly number[]): void;
   toggleFailed(rank: number): void;
   /** Writes into the file how the job goes on without the failed ranks. */
   writeRecovery(way: Recovery['way']): void;

@@ -46,6 +46,7 @@ describe('verify', () => {
       'unseen',
       'measured',
       'slow',
+      'profiled',
     ]);
     expect(found).toMatchObject({ verdict: 'mismatch', culprits: [{ rank: 2 }], mismatch: { what: 'size' } });
   });

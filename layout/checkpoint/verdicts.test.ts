@@ -108,6 +108,16 @@ describe('what a layout takes from the checkpoint of another', () => {
     );
   });
 
+  test('verl on FSDP has a file a rank, so that another number of ranks starts from merged weights', () => {
+    const verl = 'launch: {family: verl, engine: fsdp}';
+    const [one, other] = [layout('', verl), layout('', verl).replace('world_size: 8', 'world_size: 4')];
+    expect(verdicts(one, other).slice(0, 2)).toEqual([
+      'model after: The weights of the model do not load as they are: every rank reads a file that has the number of ranks in its name, by its documentation. | python -m verl.model_merger merge --backend fsdp --local_dir ACTOR --target_dir MODEL',
+      'optimizer lost: The optimizer states cannot be loaded: every rank reads a file that has the number of ranks in its name, and the merger takes the weights alone.',
+    ]);
+    expect(verdicts(one, one)[0]).toMatch(/^model unknown: /);
+  });
+
   test('torchtitan reshards all but the state of its data loader', () => {
     const titan = 'launch: {family: torchtitan}';
     const [model, optimizer, , , data] = verdicts(layout('', titan), layout('tp: 2', titan));

@@ -124,10 +124,11 @@ function dataVerdict({ saved, now }: Resume): PartVerdict {
 function otherFramework({ saved, now }: Resume): readonly PartVerdict[] {
   const framework = saved.framework ?? now.framework;
   const own = saved.framework?.name === now.framework?.name ? saved.framework?.checkpoint : undefined;
+  const otherWorld = saved.world === now.world ? undefined : own?.otherWorld;
   const loader = saved.dp === now.dp ? undefined : own?.dataOfOtherDp;
   const facts: Partial<Record<CheckpointPart, CheckpointFact | undefined>> = {
-    model: own?.states,
-    optimizer: own?.states,
+    model: otherWorld?.model ?? own?.states,
+    optimizer: otherWorld?.optimizer ?? own?.states,
     data: loader && { ...loader, because: `dp ${saved.dp} → ${now.dp}, and ${loader.because}` },
   };
   return CHECKPOINT_PARTS.map((part) => {

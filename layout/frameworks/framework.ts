@@ -49,7 +49,9 @@ export interface CorePin {
 /** A checkpoint that is not Megatron-LM's. */
 export interface OwnCheckpoint {
   /** Model and optimizer states, which are cut alike. */
-  readonly states: CheckpointFact;
+  readonly states?: CheckpointFact;
+  /** What becomes of weights and of optimizer states where the number of ranks changes, where that decides it. */
+  readonly otherWorld?: { readonly model: CheckpointFact; readonly optimizer: CheckpointFact };
   /** What becomes of the state of the data loader where the number of data-parallel ranks changes. */
   readonly dataOfOtherDp?: CheckpointFact;
 }

@@ -81,6 +81,30 @@ export const verlFsdp: Framework = {
       `num_key_value_heads ${heads} must be divisible by ulysses_sp_size ${sp}or vise versa. Upon ulysses_sp_size % num_key_value_heads == 0,kv heads are repeated to ensure correctness.`,
   },
   rules: { own: [...OWN, 'framework-world', 'ulysses-size'], megatron: 'none' },
+  checkpoint: {
+    otherWorld: {
+      model: {
+        outcome: 'after',
+        because: 'every rank reads a file that has the number of ranks in its name, by its documentation.',
+        predicts: null,
+        ways: [
+          {
+            what: 'Merge the weights into a Hugging Face model, and start from that.',
+            command: 'python -m verl.model_merger merge --backend fsdp --local_dir ACTOR --target_dir MODEL',
+          },
+        ],
+        source: 'volcengine/verl docs/advance/checkpoint.rst',
+      },
+      optimizer: {
+        outcome: 'lost',
+        because:
+          'every rank reads a file that has the number of ranks in its name, and the merger takes the weights alone.',
+        predicts: null,
+        ways: [],
+        source: 'volcengine/verl docs/advance/checkpoint.rst',
+      },
+    },
+  },
   reads: READS,
   notes: [
     'An `fsdp_size` that does not divide the world leaves GPUs out of the mesh, and torch stops when it makes it.',

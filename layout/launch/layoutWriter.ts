@@ -1,5 +1,6 @@
 import { pythonText, shellWord, yamlText } from '../escape';
 import type { KeyPath } from '../format/keys';
+import { needsOneQueue } from '../topology/deviceQueues';
 import { type OptionRow, writtenRows } from './optionRows';
 import type { FactValue } from './value';
 import { effectiveValue, type LayoutValues, worldOf } from './writtenValues';
@@ -145,6 +146,24 @@ export class LayoutWriter {
     if (this.modules().length > 0) {
       throw new Error(`A layout with modules has no form as ${form}. Use mimo-args or module-grid-spec.`);
     }
+  }
+
+  /** The variables that Megatron-LM reads, as lines of bash. */
+  variables(): string[] {
+    const domain = this.written('cluster.gpus_per_nvlink_domain');
+    const queues = this.written('environment.CUDA_DEVICE_MAX_CONNECTIONS') ?? (this.needsOneQueue() ? 1 : undefined);
+    return [
+      ...(typeof domain === 'number' ? [`export NVLINK_DOMAIN_SIZE=${domain}`] : []),
+      ...(typeof queues === 'number' ? [`export CUDA_DEVICE_MAX_CONNECTIONS=${queues}`] : []),
+    ];
+  }
+
+  private needsOneQueue(): boolean {
+    const [tp, cp] = [this.meant('parallelism.tp'), this.meant('parallelism.cp')].map(Number);
+    const isFsdp = this.meant('fsdp.enabled') === true || this.meant('fsdp.torch_fsdp2') === true;
+    const overlapsExperts = this.meant('moe.overlap_moe_expert_parallel_comm') === true;
+    const gpu = String(this.values.get('cluster.gpu')?.value ?? '');
+    return !isFsdp && needsOneQueue({ tp: tp ?? 1, cp: cp ?? 1, gpu, overlapsExperts });
   }
 
   /** The start of a command that starts the ranks of all nodes. */

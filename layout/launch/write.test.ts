@@ -109,12 +109,23 @@ test('the settings of a cluster stand in the lines that start the job, quoted fo
   });
   expect(text).toBe(
     '#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --partition=gpu\n' +
-      "#SBATCH --comment='$(id)'\n#SBATCH --exclusive\n\nmodule load cuda\n" +
+      "#SBATCH --comment='$(id)'\n#SBATCH --exclusive\n\nmodule load cuda\nexport CUDA_DEVICE_MAX_CONNECTIONS=1\n" +
       'export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)\n' +
       'export MASTER_PORT=$((20000 + SLURM_JOB_ID % 10000))\nexport WORLD_SIZE=$SLURM_NTASKS\n' +
       "srun --container-image='a b.sqsh' bash -c 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID; exec \"$@\"' " +
       'bash /opt/venv/bin/python pretrain_gpt.py \\\n    --tensor-model-parallel-size 2 \\\n    --bf16\n',
   );
+});
+
+test.each([
+  ['tp: 2', '', 'export CUDA_DEVICE_MAX_CONNECTIONS=1'],
+  ['cp: 2', ', gpu: H100', 'export CUDA_DEVICE_MAX_CONNECTIONS=1'],
+  ['tp: 2', ', gpu: GB200', 'torchrun'],
+  ['pp: 2', '', 'torchrun'],
+  ['tp: 2}\nenvironment: {CUDA_DEVICE_MAX_CONNECTIONS: 32', ', gpu: B200', 'export CUDA_DEVICE_MAX_CONNECTIONS=32'],
+])('the command for %s%s starts with the queues that Megatron-LM wants', (degrees, gpu, start) => {
+  const text = `layout: 1\ncluster: {nodes: 1, gpus_per_node: 8${gpu}}\nparallelism: {${degrees}}\n`;
+  expect(exportLayout(text, 'torchrun').text.startsWith(start)).toBe(true);
 });
 
 const RECORDED = [

@@ -17,7 +17,8 @@ const FORMS = {
   'megatron-args': (writer) => `${megatronFlags(writer).map(words).join(' \\\n')}\n`,
   'model-config': writeModelConfig,
   bridge: writeBridge,
-  torchrun: (writer) => writer.command(writer.torchrun(PRETRAIN), megatronFlags(writer)),
+  torchrun: (writer) =>
+    [...writer.variables(), writer.command(writer.torchrun(PRETRAIN), megatronFlags(writer))].join('\n'),
   sbatch: writeBatchScript,
   'mimo-args': writeMimo,
   'module-grid-spec': writeModuleGrids,
@@ -171,7 +172,6 @@ function writeBatchScript(writer: LayoutWriter): string {
     ...(gpusPerNode > 0 ? [`--gpus-per-node=${gpusPerNode}`] : []),
     ...sbatch.map(slurmOption),
   ];
-  const domain = writer.written('cluster.gpus_per_nvlink_domain');
   const start = [
     ...['srun', ...srun.map(slurmOption), 'bash', '-c', shellWord(RANK), 'bash', shellWord(python)],
     ...(record ? ['record_groups.py'] : []),
@@ -182,7 +182,7 @@ function writeBatchScript(writer: LayoutWriter): string {
     ...options.map((option) => `#SBATCH ${option}`),
     '',
     ...setup,
-    ...(typeof domain === 'number' ? [`export NVLINK_DOMAIN_SIZE=${domain}`] : []),
+    ...writer.variables(),
     `${RENDEZVOUS}${record ? RECORDING : ''}${writer.command(start, megatronFlags(writer))}`,
   ].join('\n');
 }

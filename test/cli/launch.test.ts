@@ -137,7 +137,7 @@ test('export writes what import reads', async () => {
   const { status, stdout } = await cli('export', 'same.layout.yaml', '--to', 'torchrun');
   expect(status).toBe(0);
   expect(stdout).toBe(
-    'torchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\\n    --tensor-model-parallel-size 4 \\\n    --bf16\n',
+    'export CUDA_DEVICE_MAX_CONNECTIONS=1\ntorchrun --nnodes 1 --nproc-per-node 8 pretrain_gpt.py \\\n    --tensor-model-parallel-size 4 \\\n    --bf16\n',
   );
   expect((await cli('export', 'same.layout.yaml', '--to', 'mimo-args')).status).toBe(2);
 });

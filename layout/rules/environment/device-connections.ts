@@ -1,3 +1,4 @@
+import { needsOneQueue } from '../../topology/deviceQueues';
 import type { LayoutFacts } from '../../topology/facts';
 import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
@@ -54,11 +55,13 @@ export const deviceConnections: Rule = {
   },
 };
 
-/** Whether the job has communication that must start before the computation beside it. */
 function needsOne({ root, modules }: LayoutFacts): boolean {
-  const degrees = modules[0]?.degrees;
-  // B100, B200, B300, GB200, GB300: no limit since Blackwell
-  const isBlackwell = /\bG?B\d{3}\b/i.test(root.cluster.value?.gpu.value ?? '');
-  const overlaps = root.moe.value?.overlap_moe_expert_parallel_comm.value === true;
-  return !isBlackwell && !overlaps && ((degrees?.tp ?? 1) > 1 || (degrees?.cp ?? 1) > 1);
+  const { tp = 1, cp = 1 } = modules[0]?.degrees ?? {};
+  const gpu = root.cluster.value?.gpu.value ?? '';
+  return needsOneQueue({
+    tp,
+    cp,
+    gpu,
+    overlapsExperts: root.moe.value?.overlap_moe_expert_parallel_comm.value === true,
+  });
 }

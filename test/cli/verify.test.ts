@@ -45,8 +45,8 @@ describe('verify', () => {
       'why',
       'unseen',
       'measured',
-      'slow',
       'profiled',
+      'slow',
     ]);
     expect(found).toMatchObject({ verdict: 'mismatch', culprits: [{ rank: 2 }], mismatch: { what: 'size' } });
   });

@@ -89,15 +89,23 @@ test('the summary draws what changed in each layout of the pull request', () => 
 
     ### jobs/a.layout.yaml
 
+    **tp 2 → 4**
+
+    | key | before | after |
+    | --- | ---: | ---: |
+    | parallelism\\.tp | 2 | 4 |
+
+    The cost of both layouts is not known&#58; the layout lacks model\\.hidden_size, model\\.num_attention_heads, model\\.num_layers, batch\\.micro_batch_size, sequence\\.seq_length\\.
+
     16 ranks of 16 differ\\.
 
     - tp 2 → 4, dp 8 → 4
     - tp groups 8 × 2 → 4 × 4, dp groups 2 × 8 → 4 × 4
 
     \`\`\`text
-    node 0  ooxxxxxx
-    node 1  xxxxxxxx
-    o has other peers (2)   x has other coordinates (14)
+    node 0  ooaabbaa
+    node 1  bbaabbaa
+    o other peers (2)   a other tp and dp (8)   b other dp (6)
     \`\`\`
 
     ### jobs/c.layout.yaml
@@ -112,18 +120,34 @@ test('the summary draws what changed in each layout of the pull request', () => 
 
     It was jobs/old.layout.yaml.
 
+    **tp 2 → 4**
+
+    | key | before | after |
+    | --- | ---: | ---: |
+    | parallelism\\.tp | 2 | 4 |
+
+    The cost of both layouts is not known&#58; the layout lacks model\\.hidden_size, model\\.num_attention_heads, model\\.num_layers, batch\\.micro_batch_size, sequence\\.seq_length\\.
+
     16 ranks of 16 differ\\.
 
     - tp 2 → 4, dp 8 → 4
     - tp groups 8 × 2 → 4 × 4, dp groups 2 × 8 → 4 × 4
 
     \`\`\`text
-    node 0  ooxxxxxx
-    node 1  xxxxxxxx
-    o has other peers (2)   x has other coordinates (14)
+    node 0  ooaabbaa
+    node 1  bbaabbaa
+    o other peers (2)   a other tp and dp (8)   b other dp (6)
     \`\`\`
 
     ### jobs/with?space???touch?run?.layout.yaml
+
+    **tp 2 → 8**
+
+    | key | before | after |
+    | --- | ---: | ---: |
+    | parallelism\\.tp | 2 | 8 |
+
+    The cost of both layouts is not known&#58; the layout lacks model\\.hidden_size, model\\.num_attention_heads, model\\.num_layers, batch\\.micro_batch_size, sequence\\.seq_length\\.
 
     16 ranks of 16 differ\\.
 
@@ -131,9 +155,9 @@ test('the summary draws what changed in each layout of the pull request', () => 
     - tp groups 8 × 2 → 2 × 8, dp groups 2 × 8 → 8 × 2
 
     \`\`\`text
-    node 0  ooxxxxxx
-    node 1  xxxxxxxx
-    o has other peers (2)   x has other coordinates (14)
+    node 0  ooaaaaaa
+    node 1  bbaaaaaa
+    o other peers (2)   a other tp and dp (12)   b other dp (2)
     \`\`\`
     "
   `);

@@ -60,7 +60,7 @@ describe('a hostile layout', () => {
   test('is refused where a terminal would obey its names', async () => {
     writeFileSync(join(folder, 'unsafe.layout.yaml'), layoutOf(UNSAFE));
     const { status, out, err } = await call(process.execPath, [CLI, 'smoke', 'unsafe.layout.yaml']);
-    expect(status, out).toBe(2);
+    expect(status, out).toBe(1);
     expect(err).toContain('error[unsafe-character]');
     expect(out + err).not.toMatch(/[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u);
   });

@@ -81,6 +81,8 @@ export class StandInCluster {
   readonly #server: Server;
   readonly #folder = mkdtempSync(join(tmpdir(), 'stand-in-cluster-'));
   readonly #objects = new Map<string, Stored>();
+  /** Jobs whose files are not there yet, by their name. */
+  readonly #unmounted = new Map<string, Stored>();
   readonly #pods = new Map<string, Pod>();
   /** What was asked, in order: the method and the path. */
   readonly requests: string[] = [];
@@ -296,8 +298,15 @@ export class StandInCluster {
     const object: Stored = { ...sent, metadata: { ...sent.metadata, namespace: 'default', uid: randomUUID() } };
     this.#objects.set(`${kind}/${object.metadata.name}`, object);
     this.made.push(object);
+    const { name } = object.metadata;
     if (/^(TrainJob|JobSet|PyTorchJob|Job)$/.test(kind)) {
-      this.#run(object);
+      this.#unmounted.set(name, object);
+    }
+    const job = this.#unmounted.get(name);
+    // a container waits for the files that it mounts
+    if (job && this.#objects.has(`ConfigMap/${name}`)) {
+      this.#unmounted.delete(name);
+      this.#run(job);
     }
     return object;
   }

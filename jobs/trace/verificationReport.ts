@@ -128,11 +128,13 @@ function profiledSteps({ ranks, steps }: ProfiledRun): string {
 function profiledItems({ ranks, kinds, why }: ProfiledRun): ReportItem[] {
   const least = [...ranks].sort((a, b) => a.waiting_s - b.waiting_s);
   return [
-    ...kinds.slice(0, MAX_MEASURED).map(({ name, time_s, waiting_s, hidden_s, bus_gb_s }) => ({
+    ...kinds.slice(0, MAX_MEASURED).map(({ name, time_s, waiting_s, hidden_s, hideable_s, bus_gb_s }) => ({
       text: [
         `${name}: ${milliseconds(time_s)} of a step`,
         ...(waiting_s < LEAST_TIME ? [] : [`${milliseconds(waiting_s)} of them waiting for another rank`]),
-        ...(hidden_s < LEAST_TIME ? [] : [`${milliseconds(hidden_s)} beside other work`]),
+        ...(hideable_s < LEAST_TIME
+          ? []
+          : [`${milliseconds(hidden_s)} beside other work, which could be ${milliseconds(hideable_s)}`]),
         ...(bus_gb_s === null ? [] : [`${bus_gb_s.toFixed(1)} GB/s on the bus while all take part`]),
       ].join(', '),
     })),

@@ -77,7 +77,7 @@ export function verify(file: string, checked: VerifiableLayout, evidence: Eviden
     culprits,
     victims: victimsOf(assessment, culprits, context),
     mismatch: verdict === 'mismatch' ? assessment.mismatch : null,
-    why: assessment.why,
+    why: [...assessment.why, ...evidence.logs.warnings.map((text) => `NCCL warned: ${JSON.stringify(text)}.`)],
     unseen: unseenRanks(run, evidence, context),
     measured,
     profiled: profiled?.run ?? null,

@@ -60,9 +60,10 @@ export const megatronLm: LaunchFamily<'megatron-lm'> = {
   },
 };
 
-/** Whether flags are pasted without a program, of a model as Megatron-LM names it. */
+/** Whether flags are pasted without a program, of a model or a batch as Megatron-LM names them. */
 function isPasted(job: Job): boolean {
-  return job.program === FLAGS_ALONE && hasFlag(job, '--num-attention-heads');
+  const hasBatch = hasFlag(job, '--micro-batch-size') && hasFlag(job, '--global-batch-size');
+  return job.program === FLAGS_ALONE && (hasFlag(job, '--num-attention-heads') || hasBatch);
 }
 
 /** Flags that Megatron-DeepSpeed adds to those of Megatron-LM. */

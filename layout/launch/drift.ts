@@ -5,7 +5,7 @@ import { FRAMEWORKS, type Framework } from '../frameworks';
 import { listsStages } from './importedLayout';
 import type { LaunchPlace, LaunchReading } from './launchReading';
 import type { FactValue } from './value';
-import { effectiveValue, type LayoutValues, layoutFileValues, worldOf } from './writtenValues';
+import { effectiveValue, type LayoutValues, layoutFileValues, namedModel, worldOf } from './writtenValues';
 
 /** One value that a layout and a launch file give differently. */
 export interface Difference {
@@ -63,6 +63,7 @@ export function driftBetween(
   const differences: Difference[] = [];
   const unknown: { key: KeyPath; lookedFor: string }[] = [];
   const hasStages = listsStages((key) => values.get(key)?.value);
+  const meant = new Map([...(namedModel(values)?.sizes ?? []), ...values]);
   const model = reading.values.find(({ key }) => key === 'model.from');
   const isSameModel = model !== undefined && values.get('model.from')?.value === model.value;
   for (const { key, value, source, offset, lookedFor } of reading.values) {
@@ -77,7 +78,7 @@ export function driftBetween(
       }
       continue;
     }
-    const mine = shardsOf(values, key) ?? effectiveValue(values, key);
+    const mine = shardsOf(values, key) ?? effectiveValue(meant, key);
     // the sizes of a model that both name are those of its name
     const isNamed = isSameModel && key.startsWith('model.') && offset === model.offset;
     const isSilent = written === undefined && (source === 'default' || isNamed);

@@ -7,10 +7,9 @@ import { writeModelConfig } from '../frameworks/model-config';
 import { writeNemoRl } from '../frameworks/nemo-rl';
 import { writeTorchtitan } from '../frameworks/torchtitan';
 import { writeVerl } from '../frameworks/verl';
-import { modelNamed } from '../models';
 import { type LauncherSettings, LayoutWriter, nodesOf, RECORDING, words } from './layoutWriter';
 import { megatronFlags } from './megatronWrite';
-import { type LayoutValues, layoutFileValues } from './writtenValues';
+import { layoutFileValues, namedModel } from './writtenValues';
 
 /** How each form is written: by the framework that reads it, or as the lines that start Megatron-LM. */
 const FORMS = {
@@ -81,15 +80,20 @@ export function exportLayout(text: string, target: ExportTarget, settings: Launc
   if (!values) {
     throw new Error('The layout cannot be read.');
   }
-  const model = OF_MEGATRON.has(target) ? modelSizes(values) : null;
+  const model = OF_MEGATRON.has(target) ? namedModel(values) : null;
   const writer = new LayoutWriter(model ? new Map([...model.sizes, ...values]) : values, settings);
   const written = FORMS[target](writer);
   if (model) {
     writer.derives('model.from');
     writer.notes.push(`The sizes of ${model.name} are written out: this form does not name models.`);
   }
+  const engine = values.get('launch.engine')?.value;
+  const isOther = engine !== undefined && engine !== (target === 'torchtitan' ? 'torchtitan' : 'megatron');
+  if (isOther) {
+    writer.notes.push(`The layout trains on ${engine}; this form does not.`);
+  }
   const left = [...values.keys()].filter((key) => !writer.used.has(key) && !OWN.test(key));
-  return { text: written, left, notes: notesOf(writer, target) };
+  return { text: written, left: isOther ? [...left, 'launch.engine'] : left, notes: notesOf(writer, target) };
 }
 
 /** Forms that say a model by its sizes alone. */
@@ -100,20 +104,6 @@ const OF_MEGATRON: ReadonlySet<ExportTarget> = new Set([
   'torchrun',
   'sbatch',
 ]);
-
-/** The sizes of the public model that a layout names, but for its prediction depths, which are a choice of the job; null where it names none. */
-function modelSizes(values: LayoutValues): { readonly name: string; readonly sizes: LayoutValues } | null {
-  const from = values.get('model.from');
-  const model = typeof from?.value === 'string' ? modelNamed(from.value) : undefined;
-  if (!from || !model) {
-    return null;
-  }
-  const { mtp_num_layers: _, ...facts } = model.facts;
-  const sizes = Object.entries(facts).map(
-    ([name, value]) => [`model.${name as keyof typeof facts}`, { value, place: from.place }] as const,
-  );
-  return { name: model.name, sizes: new Map(sizes) };
-}
 
 /** A layout that leaves a key open, such as one that was imported, is exported as far as it goes. */
 const INCOMPLETE = 'missing-key';

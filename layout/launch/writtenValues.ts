@@ -2,6 +2,7 @@ import { derivedFrom, specBelow, specOf } from '../format/keyPath';
 import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec } from '../format/spec';
 import { type Node, parseTree } from '../format/tree';
+import { modelNamed } from '../models';
 import type { Place } from './shell/values';
 import type { FactValue } from './value';
 
@@ -71,6 +72,23 @@ export function worldOf(values: LayoutValues): LayoutValue | undefined {
     return written;
   }
   return { value: nodes.value * each.value, place: nodes.place };
+}
+
+/**
+ * The public model that a layout names, with its sizes but for prediction depths, which are a choice of the job; null where it names
+ * none.
+ */
+export function namedModel(values: LayoutValues): { readonly name: string; readonly sizes: LayoutValues } | null {
+  const from = values.get('model.from');
+  const model = typeof from?.value === 'string' ? modelNamed(from.value) : undefined;
+  if (!from || !model) {
+    return null;
+  }
+  const { mtp_num_layers: _, ...facts } = model.facts;
+  const sizes = Object.entries(facts).map(
+    ([name, value]) => [`model.${name as keyof typeof facts}`, { value, place: from.place }] as const,
+  );
+  return { name: model.name, sizes: new Map(sizes) };
 }
 
 /** What a layout means for a key: what it writes, or the format's default; undefined where it leaves the value open. */

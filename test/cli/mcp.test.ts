@@ -105,7 +105,7 @@ test.each([
     'export',
     { layout: SMALL, to: 'torchrun' },
     {
-      text: expect.stringMatching(/^torchrun /),
+      text: expect.stringMatching(/^torchrun /m),
       notes: expect.arrayContaining([expect.stringContaining('also needs')]),
     },
   ],

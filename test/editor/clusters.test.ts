@@ -141,10 +141,11 @@ describe('smoke jobs on clusters', () => {
     await workbench.lens('Smoke job on lab: cancel').waitFor();
     await workbench.page.getByRole('tab', { name: 'Smoke Jobs' }).click();
     await row(clusters.lab.runs).waitFor();
-    await result('passed').waitFor();
+    await result('running').waitFor();
     await workbench.screenshot('cluster-reloaded');
     gate.open();
     await workbench.notification('Smoke job of two-ranks passed on lab').waitFor({ timeout: PATIENCE });
+    await result('passed').waitFor();
     await workbench.screenshot('cluster-followed');
     expect(clusters.lab.left()).toEqual([]);
   });

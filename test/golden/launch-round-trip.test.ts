@@ -47,7 +47,9 @@ function lost(text: string, target: ExportTarget): string[] {
     const isDerived = hasWorld && /^parallelism\.(expt_)?dp$/.test(key);
     const isHeld =
       !isDerived && !OWN.test(key) && !exported.left.includes(key) && (hasWorld || !/^(world_size|cluster)/.test(key));
-    const isWrittenOtherwise = values.has(WRITTEN_AS[key] ?? '');
+    // a form without names of models has the sizes of the one that the layout names
+    const isWrittenOtherwise =
+      values.has(WRITTEN_AS[key] ?? '') || (key === 'model.from' && values.has('model.num_layers'));
     const imported = JSON.stringify(values.get(key) ?? DEFAULTS[key]);
     return isHeld && !isWrittenOtherwise && imported !== JSON.stringify(value)
       ? [`${key}: ${JSON.stringify(value)} became ${imported}`]

@@ -284,3 +284,12 @@ test('a log that is not understood is said to be so, with the line that comes ne
     }),
   ]);
 });
+
+test('warnings of NCCL are passed on, each once, and accuse nobody', () => {
+  const warning = 'node7:4711:4790 [3] NCCL WARN Call to ibv_modify_qp failed with error No such device\u001b[31m';
+  const { why, culprits } = found(8, 'tp: 2', [warning, `node8:1:2 [0] ${warning.slice(warning.indexOf('NCCL'))}`]);
+  expect(culprits).toEqual([]);
+  expect(why.filter((sentence) => sentence.startsWith('NCCL'))).toEqual([
+    'NCCL warned: "Call to ibv_modify_qp failed with error No such device".',
+  ]);
+});

@@ -15,6 +15,8 @@ export interface RankTime {
   readonly waiting_s: number;
   /** The rest: its own work, and communication while all take part. */
   readonly busy_s: number;
+  /** In kernels that do not communicate. */
+  readonly computing_s: number;
 }
 
 /** Where the time goes in the groups of one kind: the mean of the ranks that are read. Seconds a step. */
@@ -25,6 +27,8 @@ export interface KindTime {
   readonly waiting_s: number;
   /** The part of the time that runs beside other work of the GPU. */
   readonly hidden_s: number;
+  /** The most that could: all of the transfers, or all of the other work where that is less. */
+  readonly hideable_s: number;
   /** The bus bandwidth while all take part, as nccl-tests count it, over all bytes; null for unknown. GB/s. */
   readonly bus_gb_s: number | null;
 }
@@ -98,7 +102,7 @@ export function profiledRun(
   const run = {
     ranks,
     steps: steps.size,
-    kinds: kindTimes(compared, joint, waiting, context, count * ranks.length),
+    kinds: kindTimes(compared, joint, waiting, context, { ranks, steps: count }),
     why: [...apartText(apart), ...waitsForUnread(joint, ranks, count, context)],
   };
   return { run, slow: slowOf(ranks, joint, context) };
@@ -185,7 +189,7 @@ function getOr<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 }
 
 function rankTime(
-  { rank, operations: all }: RankProfile,
+  { rank, operations: all, computing }: RankProfile,
   operations: readonly ProfiledOperation[],
   waiting: ReadonlyMap<ProfiledOperation, number>,
   steps: ReadonlySet<number>,
@@ -198,7 +202,13 @@ function rankTime(
   const last = operations.at(-1);
   const span = (last ? last.start + last.duration : from) - from;
   const waited = operations.reduce((sum, operation) => sum + (waiting.get(operation) ?? 0), 0);
-  return { rank, step_s: span / count, waiting_s: waited / count, busy_s: Math.max(0, span - waited) / count };
+  return {
+    rank,
+    step_s: span / count,
+    waiting_s: waited / count,
+    busy_s: Math.max(0, span - waited) / count,
+    computing_s: covered(computing, from, from + span) / count,
+  };
 }
 
 function kindTimes(
@@ -206,7 +216,7 @@ function kindTimes(
   joint: readonly Joint[],
   waiting: ReadonlyMap<ProfiledOperation, number>,
   { nameOf }: ProfileContext,
-  per: number,
+  { ranks, steps }: { readonly ranks: readonly RankTime[]; readonly steps: number },
 ): KindTime[] {
   const whole = groupedBy(joint.filter(isWhole), ({ group }) => nameOf(group));
   const all = compared.flatMap(({ profile, operations }) =>
@@ -214,16 +224,22 @@ function kindTimes(
       .filter(({ group }) => group.ranks.length > 1)
       .map((operation) => ({ operation, computing: profile.computing })),
   );
+  const computing = sum(ranks, ({ computing_s }) => computing_s) / ranks.length;
   return [...groupedBy(all, ({ operation }) => nameOf(operation.group))]
-    .map(([name, ofKind]) => ({
-      name,
-      time_s: sum(ofKind, ({ operation }) => operation.duration) / per,
-      waiting_s: sum(ofKind, ({ operation }) => waiting.get(operation) ?? 0) / per,
-      hidden_s:
-        sum(ofKind, ({ operation: { start, duration }, computing }) => covered(computing, start, start + duration)) /
-        per,
-      bus_gb_s: busBandwidth(whole.get(name) ?? []),
-    }))
+    .map(([name, ofKind]) => {
+      const mean = (secondsOf: (item: (typeof ofKind)[number]) => number) =>
+        sum(ofKind, secondsOf) / steps / ranks.length;
+      const time = mean(({ operation }) => operation.duration);
+      const waited = mean(({ operation }) => waiting.get(operation) ?? 0);
+      return {
+        name,
+        time_s: time,
+        waiting_s: waited,
+        hidden_s: mean(({ operation: { start, duration }, computing: busy }) => covered(busy, start, start + duration)),
+        hideable_s: Math.min(time - waited, computing),
+        bus_gb_s: busBandwidth(whole.get(name) ?? []),
+      };
+    })
     .sort((one, other) => other.time_s - one.time_s);
 }
 

@@ -27,7 +27,7 @@ export default defineConfig({
           ...asserting,
           name: 'fuzz',
           include: [...PROPERTIES, ...SLOW, 'test/fuzz/*.test.ts'],
-          env: { FUZZ_FACTOR: process.env.FUZZ_FACTOR ?? '2' },
+          env: { FUZZ_FACTOR: process.env.FUZZ_FACTOR ?? '1' },
         },
       },
       { test: { ...common, name: 'protocol', include: ['test/{protocol,cli}/**/*.test.ts'] } },

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from 'vitest';
 import { gradedRun, randomRun } from '../harness/randomRun';
 
 /** How many runs are tried; `npm run bench:verdicts` tries 2,000. */
-const RUNS = 100 * Number(process.env.FUZZ_FACTOR ?? 1);
+const RUNS = 200 * Number(process.env.FUZZ_FACTOR ?? 1);
 
 const folder = mkdtempSync(join(tmpdir(), 'random-runs-'));
 afterAll(() => rmSync(folder, { recursive: true }));

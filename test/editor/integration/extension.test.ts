@@ -52,8 +52,8 @@ export function defineTrusted(): void {
         }
         return heapInUse();
       };
-      const before = await cycles(10);
-      const after = await cycles(30);
+      const before = await cycles(5);
+      const after = await cycles(15);
       assert.ok(after - before < 1_000_000, `${before} bytes before, ${after} after`);
     });
 

@@ -13,7 +13,7 @@ const FILES = [
   ...['x/a/y/b.yaml', 'x/y/z/a', 'deep/x/y/z/b.yaml', '.hidden/a'],
 ];
 
-/** Parts of which patterns are made. */
+/** The parts that random patterns are composed of. */
 const PARTS = [
   'a',
   'b',

@@ -241,7 +241,7 @@ function* smallerText({ facts, resolved }: SoundLayout, gone: readonly number[])
   }
 }
 
-/** How the scheduler is kept off the nodes. */
+/** The options that exclude the nodes from scheduling. */
 function* exclusionText(names: readonly string[]): Iterable<string> {
   const { slurm, kubernetes } = nodeExclusion(names);
   yield `\nKeep the scheduler off ${countOf(names.length, 'node')}:\n`;

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { type Diagnostic, isOfText, type Recovery } from '../layout';
 import type { Tradeoffs } from '../layout/cost';
 
-/** What a person is told who asks for something that only a checked layout allows. */
+/** The message where a command needs a checked layout and the language server does not run. */
 export const NOT_CHECKED = (): string =>
   vscode.l10n.t('The layout has not been checked: the language server does not run. Restart it first.');
 

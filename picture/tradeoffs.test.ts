@@ -1,19 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { check } from '../layout';
 import { type Alternatives, alternatives, scoreOf } from '../layout/cost';
+import { COSTED_LAYOUT } from '../test/harness/layouts';
 import type { Shape } from './diagram';
 import { type Scatter, scatterOf, scatterRows, tradeoffsHeadline, type Weighed } from './tradeoffs';
-
-const TEXT = `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8, gpu: H100}
-parallelism:
-  tp: 4
-  pp: 2
-model: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, num_query_groups: 8, vocab_size: 128256, gated_linear_unit: true}
-sequence: {seq_length: 4096, sequence_parallel: true}
-batch: {micro_batch_size: 1, global_batch_size: 64}
-optimizer: {use_distributed_optimizer: true}
-`;
 
 const score = (text: string) => {
   const found = scoreOf(check(text));
@@ -24,10 +14,10 @@ const score = (text: string) => {
 };
 
 const WEIGHED: Weighed = {
-  now: score(TEXT),
-  alternatives: alternatives(TEXT),
-  base: { title: 'the last commit', score: score(TEXT.replace('tp: 4', 'tp: 8')) },
-  change: { title: 'tp 4 → 2', score: score(TEXT.replace('tp: 4', 'tp: 2')) },
+  now: score(COSTED_LAYOUT),
+  alternatives: alternatives(COSTED_LAYOUT),
+  base: { title: 'the last commit', score: score(COSTED_LAYOUT.replace('tp: 4', 'tp: 8')) },
+  change: { title: 'tp 4 → 2', score: score(COSTED_LAYOUT.replace('tp: 4', 'tp: 2')) },
   run: { seconds: 4, totalBytes: 40 * 2 ** 30, timeFactor: 1.16 },
 };
 

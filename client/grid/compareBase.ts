@@ -48,7 +48,7 @@ export interface CompareBase extends PanelBase {
   readonly facts: LayoutFacts | null;
 }
 
-/** A base of which nothing is known. */
+/** A base whose cost is unknown. */
 export const NO_BASE: CompareBase = {
   facts: null,
   title: '',

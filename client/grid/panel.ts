@@ -499,7 +499,7 @@ class GridPanel {
     await replaceLayout(this.document, applyEdits(this.document.getText(), edits));
   }
 
-  /** Writes the layout that goes on without failed ranks; the file is left unsaved, and one undo takes it back. */
+  /** Writes the layout without the failed ranks as one edit, which undo reverts; the file is not saved. */
   async #writeRecovery(way: Recovery['way'], ranks: readonly number[]): Promise<void> {
     const found = await this.said.recoveries(this.document, ranks);
     const text = found.find((one) => one.way === way)?.text ?? null;

@@ -87,7 +87,7 @@ export class SmokeJobs implements vscode.Disposable {
   readonly onDidChange = this.#changed.event;
   readonly onDidEnd = this.#ended.event;
   readonly #stepped = new vscode.EventEmitter<ActiveRun>();
-  /** Fires when a run begins, and a few times a second while it goes on. */
+  /** Fires when a run starts, and a few times a second during the run. */
   readonly onDidStep = this.#stepped.event;
   readonly #failed = new vscode.EventEmitter<ActiveRun>();
   /** Fires when a run could not start, or ended without a result. */

@@ -4,7 +4,7 @@ import type { GroupOperations, SmokeEvent } from '../../jobs';
 const SHORTEST = 250;
 const PER_RANK = 0.5;
 
-/** What is known of the ranks and groups of a run that goes on. */
+/** The state of the ranks and groups of a run in progress. */
 export class LiveRun {
   readonly #ranks: number[] = [];
   readonly #groups: GroupOperations[] = [];

@@ -52,7 +52,7 @@ function drawStep(panels: GridPanels, { request, progress, live }: ActiveRun): v
 
 /**
  * Shows on the grid of a layout how its last run ended, now and when a grid opens, while the resolved layout is the one of that
- * run, and how far one is that goes on. Cancelled runs do not count.
+ * run, and the progress of one that is not over. Cancelled runs do not count.
  */
 export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposable {
   const draw = async (document: vscode.TextDocument) => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { COSTED_LAYOUT } from '../../test/harness/layouts';
 import { check, hasErrors } from '../check';
 import { applyEdits } from '../format/edit';
 import { measuredRun } from '../logs';
@@ -14,17 +15,6 @@ import {
   tradeoffSteps,
 } from './tradeoffs';
 
-const LAYOUT = `layout: 1
-cluster: {nodes: 2, gpus_per_node: 8, gpu: H100}
-parallelism:
-  tp: 4
-  pp: 2
-model: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, num_query_groups: 8, vocab_size: 128256, gated_linear_unit: true}
-sequence: {seq_length: 4096, sequence_parallel: true}
-batch: {micro_batch_size: 1, global_batch_size: 64}
-optimizer: {use_distributed_optimizer: true}
-`;
-
 function found(text: string): Extract<Alternatives, { ok: true }> {
   const all = alternatives(text);
   if (!all.ok) {
@@ -34,7 +24,7 @@ function found(text: string): Extract<Alternatives, { ok: true }> {
 }
 
 test('the front holds layouts that every rule accepts and that no alternative beats in both memory and time', () => {
-  const { front, points, gpuBytes, fitting } = found(LAYOUT);
+  const { front, points, gpuBytes, fitting } = found(COSTED_LAYOUT);
   expect(front.length).toBeGreaterThan(2);
   for (const layout of front) {
     expect(hasErrors(check(layout.text))).toBe(false);
@@ -45,33 +35,33 @@ test('the front holds layouts that every rule accepts and that no alternative be
     );
     expect(better).toEqual([]);
   }
-  const plan = planLayouts(LAYOUT, { wanted: 1000 });
+  const plan = planLayouts(COSTED_LAYOUT, { wanted: 1000 });
   expect(plan.ok && plan.fitting).toBe(fitting);
   expect(plan.ok && Math.min(...plan.layouts.map(({ seconds }) => seconds))).toBe(front[0]?.seconds);
 });
 
 test('layouts that a rule refuses are not alternatives of the front', () => {
-  const refused = LAYOUT.replace('layout: 1\n', 'layout: 1\nlaunch: {family: torchtitan}\n');
+  const refused = COSTED_LAYOUT.replace('layout: 1\n', 'layout: 1\nlaunch: {family: torchtitan}\n');
   for (const { text } of found(refused).front) {
     expect(hasErrors(check(text))).toBe(false);
   }
 });
 
 test('what a plan decides does not change the alternatives, all else does', () => {
-  const key = alternativesKey(LAYOUT);
-  expect(alternativesKey(LAYOUT.replace('tp: 4', 'tp: 2').replace('pp: 2', 'pp: 4'))).toBe(key);
-  expect(alternativesKey(LAYOUT.replace('global_batch_size: 64', 'global_batch_size: 128'))).not.toBe(key);
+  const key = alternativesKey(COSTED_LAYOUT);
+  expect(alternativesKey(COSTED_LAYOUT.replace('tp: 4', 'tp: 2').replace('pp: 2', 'pp: 4'))).toBe(key);
+  expect(alternativesKey(COSTED_LAYOUT.replace('global_batch_size: 64', 'global_batch_size: 128'))).not.toBe(key);
 });
 
 test('a file without a kind of GPU has none, and says why', () => {
-  expect(alternatives(LAYOUT.replace(', gpu: H100', ''))).toEqual({
+  expect(alternatives(COSTED_LAYOUT.replace(', gpu: H100', ''))).toEqual({
     ok: false,
     reason: '`cluster.gpu` names the kind of GPU; without it nothing can be said to fit',
   });
 });
 
 test('step by step, the neighbours come first, the quickest before the others', () => {
-  const steps = tradeoffSteps(check(LAYOUT), null);
+  const steps = tradeoffSteps(check(COSTED_LAYOUT), null);
   let step = steps.next();
   while (!step.done) {
     step = steps.next();
@@ -79,10 +69,10 @@ test('step by step, the neighbours come first, the quickest before the others', 
   const { value } = step;
   const seconds = value.neighbours.map(({ score }) => score.seconds);
   expect(seconds).toEqual(seconds.toSorted((a, b) => (a ?? 0) - (b ?? 0)));
-  expect(new Set(value.neighbours.map(({ edits }) => applyEdits(LAYOUT, edits)))).toEqual(
-    new Set(neighbours(check(LAYOUT)).map(({ edits }) => applyEdits(LAYOUT, edits))),
+  expect(new Set(value.neighbours.map(({ edits }) => applyEdits(COSTED_LAYOUT, edits)))).toEqual(
+    new Set(neighbours(check(COSTED_LAYOUT)).map(({ edits }) => applyEdits(COSTED_LAYOUT, edits))),
   );
-  expect(value.alternatives).toEqual(alternatives(LAYOUT));
+  expect(value.alternatives).toEqual(alternatives(COSTED_LAYOUT));
 });
 
 const MODULES = `layout: 1
@@ -111,19 +101,19 @@ test('each module has a score of its own, and the slowest is named', () => {
     ['language', null],
   ]);
   expect(slowestModule(scores)?.module).toBe('language');
-  expect(slowestModule(moduleScores(check(LAYOUT)))).toBeNull();
+  expect(slowestModule(moduleScores(check(COSTED_LAYOUT)))).toBeNull();
 });
 
 test('what is not known names the key that would tell', () => {
-  const [score] = moduleScores(check(LAYOUT.replace('hidden_size: 4096, ', '')));
+  const [score] = moduleScores(check(COSTED_LAYOUT.replace('hidden_size: 4096, ', '')));
   expect(score).toMatchObject({ score: null, missing: ['model.hidden_size'] });
-  const [timeless] = moduleScores(check(LAYOUT.replace(', gpu: H100', '')));
+  const [timeless] = moduleScores(check(COSTED_LAYOUT.replace(', gpu: H100', '')));
   expect(timeless).toMatchObject({ score: { seconds: null, gpuBytes: null }, missing: ['cluster.gpu'] });
-  expect(moduleScores(check(LAYOUT.replace('tp: 4', 'tp: 3')))).toMatchObject([{ score: null }]);
+  expect(moduleScores(check(COSTED_LAYOUT.replace('tp: 4', 'tp: 3')))).toMatchObject([{ score: null }]);
 });
 
 test('a measured run stands on the scale of the estimate', () => {
-  const checked = check(LAYOUT);
+  const checked = check(COSTED_LAYOUT);
   const estimate = estimateOfChecked(checked);
   const seconds = scoreOf(checked)?.seconds ?? Number.NaN;
   const run = measuredRun(

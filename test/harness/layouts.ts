@@ -15,3 +15,15 @@ export function planOf(text: string, file = 'x.layout.yaml', backend: CommBacken
   const { resolved, facts } = soundLayout(text);
   return smokePlan(resolved, facts, file, backend);
 }
+
+/** A dense layout of 16 GPUs whose memory and time are known. */
+export const COSTED_LAYOUT = `layout: 1
+cluster: {nodes: 2, gpus_per_node: 8, gpu: H100}
+parallelism:
+  tp: 4
+  pp: 2
+model: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, num_query_groups: 8, vocab_size: 128256, gated_linear_unit: true}
+sequence: {seq_length: 4096, sequence_parallel: true}
+batch: {micro_batch_size: 1, global_batch_size: 64}
+optimizer: {use_distributed_optimizer: true}
+`;

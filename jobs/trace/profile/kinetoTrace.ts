@@ -68,6 +68,7 @@ interface Communication extends Interval {
 export class TraceReader {
   #head = Buffer.alloc(0);
   #inEvents = false;
+  readonly #decoder = new TextDecoder();
   readonly #scanner = new ObjectScanner();
   readonly #computing: Interval[] = [];
   readonly #communications: Communication[] = [];
@@ -142,7 +143,7 @@ export class TraceReader {
   }
 
   #event(bytes: Uint8Array): void {
-    const text = new TextDecoder().decode(bytes);
+    const text = this.#decoder.decode(bytes);
     if (!WANTED.test(text)) {
       return;
     }

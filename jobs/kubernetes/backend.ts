@@ -14,6 +14,7 @@ import {
   type Manifest,
   manifestOf,
   manifestText,
+  partsOf,
   planName,
   runName,
 } from './manifest';
@@ -36,7 +37,7 @@ export const kubernetesBackend: Backend<KubernetesCluster> = {
     const files = await jobFiles(job);
     const manifest = manifestOf({ plan: written, cluster, backend, engine, name, token, files });
     const text = manifestText(manifest.objects);
-    const made = jobOf(name, engine, manifest.pods);
+    const made = jobOf(name, engine, manifest.pods, cluster);
     return {
       plan: written,
       planFile: `ConfigMap ${name}, ${planName(written)}`,
@@ -58,16 +59,16 @@ export const kubernetesBackend: Backend<KubernetesCluster> = {
     };
   },
   attach: (cluster, ticket, output, signal) =>
-    followJob(new Kubectl(cluster), jobOfTicket(ticket), TIMING, output, signal),
+    followJob(new Kubectl(cluster), jobOfTicket(ticket, cluster), TIMING, output, signal),
 };
 
 /** @throws EnvironmentError for a ticket of another kind */
-function jobOfTicket({ name = '', engine: wanted, pods = '' }: Ticket): KubernetesJob {
+function jobOfTicket({ name = '', engine: wanted, pods = '' }: Ticket, cluster: KubernetesCluster): KubernetesJob {
   const engine = ENGINES.find((one) => one === wanted);
   if (!engine || !/^[a-z0-9-]{1,63}$/.test(name) || !/^[1-9]\d*$/.test(pods)) {
     throw new EnvironmentError('The saved run is not a Kubernetes job.');
   }
-  return jobOf(name, engine, Number(pods));
+  return jobOf(name, engine, Number(pods), cluster);
 }
 
 /** The engine that starts the pods; a dry run assumes one where no cluster can be asked, and says so. */
@@ -132,9 +133,10 @@ async function jobFiles(folder: string): Promise<Record<string, string>> {
 }
 
 /** A job with its objects as kubectl names them. */
-function jobOf(name: string, engine: Engine, pods: number): KubernetesJob {
-  const { resource, parts, container } = ENGINE_TABLE[engine];
-  return { name, objects: [resource, ...parts, 'configmaps'].map((one) => `${one}/${name}`), container, pods };
+function jobOf(name: string, engine: Engine, pods: number, cluster: KubernetesCluster): KubernetesJob {
+  const { resource, container } = ENGINE_TABLE[engine];
+  const kinds = [resource, ...partsOf(engine, cluster), 'configmaps'];
+  return { name, objects: kinds.map((one) => `${one}/${name}`), container, pods };
 }
 
 /**
@@ -181,18 +183,15 @@ async function own(
  * The engine in the cluster's settings, or the first that the cluster has and this user may create.
  * @throws EnvironmentError where there is none, or the cluster cannot be reached
  */
-async function findEngine(
-  kubectl: Kubectl,
-  { engine = 'auto' }: KubernetesCluster,
-  signal?: AbortSignal,
-): Promise<Engine> {
+async function findEngine(kubectl: Kubectl, cluster: KubernetesCluster, signal?: AbortSignal): Promise<Engine> {
+  const { engine = 'auto' } = cluster;
   if (engine !== 'auto') {
     return engine;
   }
   const served = await servedKinds(kubectl, signal);
   const present = ENGINES.filter((one) => served.has(`${ENGINE_TABLE[one].apiVersion} ${ENGINE_TABLE[one].kind}`));
   for (const one of present) {
-    if (await mayCreate(kubectl, one, signal)) {
+    if (await mayCreate(kubectl, [ENGINE_TABLE[one].resource, ...partsOf(one, cluster)], signal)) {
       return one;
     }
   }
@@ -204,12 +203,9 @@ async function findEngine(
   );
 }
 
-/** Whether this user may create what an engine needs. */
-async function mayCreate(kubectl: Kubectl, engine: Engine, signal?: AbortSignal): Promise<boolean> {
-  const { resource, parts } = ENGINE_TABLE[engine];
-  const answers = await Promise.all(
-    [resource, ...parts].map((one) => kubectl.call(['auth', 'can-i', 'create', one], '', signal)),
-  );
+/** Whether this user may create objects of all kinds. */
+async function mayCreate(kubectl: Kubectl, kinds: readonly string[], signal?: AbortSignal): Promise<boolean> {
+  const answers = await Promise.all(kinds.map((one) => kubectl.call(['auth', 'can-i', 'create', one], '', signal)));
   return answers.every(({ status }) => status === 0);
 }
 

@@ -10,6 +10,9 @@ import {
 /** The engines that can run the pods, in the order in which `auto` looks for them. */
 export const ENGINES = ['trainjob', 'jobset', 'pytorchjob', 'job'] as const;
 
+/** Schedulers that place all pods of a PodGroup or none. */
+export const GANGS = ['volcano', 'coscheduling'] as const;
+
 /** What starts the pods, and gives each its place and its name. */
 export type Engine = (typeof ENGINES)[number];
 
@@ -128,6 +131,12 @@ const FIELDS = {
     description: 'The scheduler of the pods, such as one that places all of them or none.',
     examples: ['volcano'],
   },
+  gang: {
+    type: 'string',
+    enum: GANGS,
+    description:
+      'Makes a PodGroup with `minMember` of all pods, so that the scheduler places all of them or none: `volcano` for Volcano, `coscheduling` for the plugin of kube-scheduler. Kueue (`queue`) admits a job whole without it.',
+  },
   node_selector: {
     type: 'array',
     maxItems: 16,
@@ -154,7 +163,7 @@ const FIELDS = {
     type: 'string',
     pattern: `^${LABEL}$`,
     patternErrorMessage: 'must be a name of at most 63 small letters, digits and dashes',
-    description: 'The local queue of Kueue that the job waits in.',
+    description: 'The local queue of Kueue that the job waits in; with `gang: volcano`, the queue of Volcano.',
   },
   priority_class: { ...NAME, patternErrorMessage: NAME_ERROR, description: 'The PriorityClass of the pods.' },
   runtime_class: {

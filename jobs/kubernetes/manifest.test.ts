@@ -10,6 +10,7 @@ import {
   ENGINES,
   type Engine,
   EnvironmentError,
+  GANGS,
   INSTANCE_LABEL,
   isSuspended,
   type KubernetesCluster,
@@ -18,6 +19,7 @@ import {
   manifestOf,
   manifestText,
   parseClusters,
+  partsOf,
   podsText,
   readPods,
   runName,
@@ -191,6 +193,24 @@ describe.each(ENGINES)('the manifest for %s', (engine) => {
     expect(find(manifestOf({ ...input, backend: 'gloo' }).objects, 'amd.com/gpu')).toEqual([]);
   });
 
+  test.each(GANGS)('is placed whole or not at all by %s', (gang) => {
+    const asked = { ...LEAST, gang, gpus_per_node: 4, queue: 'night', priority_class: 'high' };
+    const { objects } = make(engine, asked);
+    objects.forEach(validate);
+    const [, group] = objects;
+    expect(group).toMatchObject({ kind: 'PodGroup', metadata: { name: 'smoke-x-0a1b2c' }, spec: { minMember: 3 } });
+    expect(find(group, 'queue')).toEqual(gang === 'volcano' ? ['night'] : []);
+    expect(find(objects, 'kueue.x-k8s.io/queue-name')).toEqual(gang === 'volcano' ? [] : ['night']);
+    expect(partsOf(engine, asked).at(-1)).toBe(`podgroups.${String(group?.apiVersion).split('/')[0]}`);
+    for (const pod of pods(engine, asked)) {
+      const key = gang === 'volcano' ? 'scheduling.k8s.io/group-name' : 'scheduling.x-k8s.io/pod-group';
+      expect(find(pod, key)).toEqual(['smoke-x-0a1b2c']);
+      expect(find(pod, 'schedulerName')).toEqual(gang === 'volcano' ? ['volcano'] : []);
+    }
+    // a cluster whose scheduler has another name
+    expect(find(pods(engine, { ...asked, scheduler: 'mine' })[0], 'schedulerName')).toEqual(['mine']);
+  });
+
   test('names everything so that the run finds it', () => {
     const { objects } = make(engine);
     for (const { metadata } of objects) {
@@ -294,6 +314,7 @@ describe('the settings', () => {
     volumes: [['data'], ['data:data'], ['Data:/data'], ['/a:/b:rw'], ['/a:/b\n']],
     network: ['none'],
     scheduler: names,
+    gang: ['', 'kueue'],
     env: [['1A=x'], ['A'], ['A B=x'], ['SMOKE_TOKEN=x'], ['A=x\ny'], ['A=\0']],
     annotations: [['x'], ['=x'], ['a=b\nc']],
     service_account: names,

@@ -8,7 +8,7 @@ import type { IVolumeMount } from 'kubernetes-models/v1/VolumeMount';
 import { yamlText } from '../../layout';
 import { EnvironmentError } from '../backend';
 import type { SmokePlan } from '../plan';
-import type { Engine, KubernetesCluster } from './kubernetesFields';
+import type { Engine, GANGS, KubernetesCluster } from './kubernetesFields';
 
 /** The label of all objects of one job. */
 export const INSTANCE_LABEL = 'app.kubernetes.io/instance';
@@ -96,7 +96,7 @@ function ranksPerPod(plan: SmokePlan, cluster: KubernetesCluster): number {
  */
 export function manifestOf(input: ManifestInput): Manifest {
   const pods = podCount(input.plan, input.cluster);
-  const objects = [configMap(input), ...jobObjects(input, pods)];
+  const objects = [configMap(input), ...podGroup(input, pods), ...jobObjects(input, pods)];
   return { objects, pods };
 }
 
@@ -107,7 +107,8 @@ export function manifestText(objects: readonly KubernetesObject[]): string {
 }
 
 function metadata({ name, cluster, engine }: ManifestInput, of: 'job' | 'part' = 'part') {
-  const queue = of === 'job' && cluster.queue !== undefined ? { 'kueue.x-k8s.io/queue-name': cluster.queue } : {};
+  const isQueued = of === 'job' && cluster.queue !== undefined && cluster.gang !== 'volcano';
+  const queue = isQueued ? { 'kueue.x-k8s.io/queue-name': cluster.queue } : {};
   return {
     name,
     ...(cluster.namespace !== undefined && { namespace: cluster.namespace }),
@@ -182,10 +183,16 @@ function podTemplate(input: ManifestInput, role?: string): IPodTemplateSpec {
   const { plan, cluster, engine, name } = input;
   const limits = podLimits(input);
   const mounts = (cluster.volumes ?? []).map(mounted);
+  const gang = cluster.gang && GANG_TABLE[cluster.gang];
   return {
     metadata: {
-      labels: { ...labels(name), ...NO_SIDECAR, ...(role !== undefined && { [ROLE_LABEL]: role }) },
-      annotations: { ...NO_SIDECAR, ...pairs(cluster.annotations ?? []) },
+      labels: {
+        ...labels(name),
+        ...NO_SIDECAR,
+        ...gang?.labels(name),
+        ...(role !== undefined && { [ROLE_LABEL]: role }),
+      },
+      annotations: { ...NO_SIDECAR, ...gang?.annotations(name), ...pairs(cluster.annotations ?? []) },
     },
     spec: {
       restartPolicy: 'Never',
@@ -201,7 +208,7 @@ function podTemplate(input: ManifestInput, role?: string): IPodTemplateSpec {
         imagePullSecrets: cluster.image_pull_secret === undefined ? undefined : [{ name: cluster.image_pull_secret }],
         runtimeClassName: cluster.runtime_class,
         priorityClassName: cluster.priority_class,
-        schedulerName: cluster.scheduler,
+        schedulerName: cluster.scheduler ?? gang?.scheduler,
         hostNetwork: cluster.network === 'host' ? true : undefined,
         // names of the cluster are still found
         dnsPolicy: cluster.network === 'host' ? 'ClusterFirstWithHostNet' : undefined,
@@ -334,7 +341,7 @@ interface EngineDescription {
   readonly apiVersion: string;
   readonly resource: string;
   readonly kind: string;
-  /** What a user must be allowed to create, and the objects that are deleted, beside the job and its ConfigMap. */
+  /** What it needs beside the job and its ConfigMap. */
   readonly parts: readonly string[];
   /** The container's name in every pod. A PyTorchJob and a TrainJob each require one. */
   readonly container: string;
@@ -392,6 +399,55 @@ export const ENGINE_TABLE: Readonly<Record<Engine, EngineDescription>> = {
     spec: (input, pods) => ({ ...jobSpec(input, pods), ttlSecondsAfterFinished: TIME_TO_LIVE }),
   },
 };
+
+/** What schedulers of gangs differ in. */
+interface GangDescription {
+  readonly apiVersion: string;
+  /** The kind of its PodGroups, as `kubectl api-resources` lists it. */
+  readonly resource: string;
+  /** How a pod names its PodGroup. */
+  readonly labels: (group: string) => Readonly<Record<string, string>>;
+  readonly annotations: (group: string) => Readonly<Record<string, string>>;
+  /** The scheduler of the pods where the cluster's settings name none; left out: the cluster's own. */
+  readonly scheduler?: string;
+  /** The `spec` of a PodGroup beside its size. */
+  readonly spec: (cluster: KubernetesCluster) => object;
+}
+
+const GANG_TABLE: Readonly<Record<(typeof GANGS)[number], GangDescription>> = {
+  volcano: {
+    apiVersion: 'scheduling.volcano.sh/v1beta1',
+    resource: 'podgroups.scheduling.volcano.sh',
+    labels: () => ({}),
+    annotations: (group) => ({ 'scheduling.k8s.io/group-name': group }),
+    scheduler: 'volcano',
+    spec: ({ queue, priority_class }) =>
+      given<{ queue: string; priorityClassName: string }>({ queue, priorityClassName: priority_class }),
+  },
+  coscheduling: {
+    apiVersion: 'scheduling.x-k8s.io/v1alpha1',
+    resource: 'podgroups.scheduling.x-k8s.io',
+    labels: (group) => ({ 'scheduling.x-k8s.io/pod-group': group }),
+    annotations: () => ({}),
+    spec: () => ({}),
+  },
+};
+
+/** The group of all pods, where the cluster's settings ask for one: a job with fewer of them proves nothing. */
+function podGroup(input: ManifestInput, pods: number): KubernetesObject[] {
+  const { cluster } = input;
+  if (cluster.gang === undefined) {
+    return [];
+  }
+  const { apiVersion, spec } = GANG_TABLE[cluster.gang];
+  const group = { apiVersion, kind: 'PodGroup', metadata: metadata(input) };
+  return [{ ...group, spec: { minMember: pods, ...spec(cluster) } } as KubernetesObject];
+}
+
+/** The kinds of objects that a run makes beside the job and its ConfigMap, as `kubectl api-resources` lists them. */
+export function partsOf(engine: Engine, { gang }: KubernetesCluster): readonly string[] {
+  return [...ENGINE_TABLE[engine].parts, ...(gang === undefined ? [] : [GANG_TABLE[gang].resource])];
+}
 
 /** The job, after the objects that it needs. */
 function jobObjects(input: ManifestInput, pods: number): KubernetesObject[] {

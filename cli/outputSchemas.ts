@@ -545,6 +545,24 @@ const smoke = z.object({
   lastWords: z.array(z.string()).describe('The last lines of the job for people.'),
 });
 
+const smokeDryRun = z.object({
+  version: z.literal(VERSION),
+  file,
+  cluster: z.string(),
+  host: z.string().nullable().describe('Where the command runs, to which ssh copies its files; null: this machine.'),
+  backend: z.enum(['auto', 'nccl', 'gloo']),
+  world_size: whole,
+  checks: z.array(z.string()),
+  notes: z.array(z.string()).describe('What to know about the run, a sentence each.'),
+  groups: z
+    .array(z.object({ kind: z.string(), groups: whole, ranks: whole.describe('Of the largest group.') }))
+    .describe('The process groups of more than one rank, by kind in the order of creation.'),
+  command: z.array(z.string()).describe('What starts the run; no shell reads it.'),
+  files: z.array(z.object({ path: z.string(), text: z.string() })).describe('What it reads beside plan and job.'),
+  plan: z.looseObject({}).describe('All that the job knows of the layout: schemas/smoke-plan.schema.json.'),
+  script: z.string().describe('The whole run as a shell script, as the text format prints it.'),
+});
+
 /** What a command prints with `--format json`. */
 const OUTPUTS = {
   check: z.array(checkedFile).describe('An element a file; a line of `--format jsonl` is one element.'),
@@ -564,6 +582,7 @@ const OUTPUTS = {
   verify: z.union([verify, failure]),
   explain: z.array(explained).describe('The pages of one name, or all rules.'),
   smoke,
+  'smoke-dry-run': smokeDryRun,
 } as const;
 
 /** What the tools of the Model Context Protocol give, where they do not fail: objects, one file each. */

@@ -9,6 +9,7 @@ import {
   dryRunScript,
   EnvironmentError,
   type JobState,
+  kindsOfGroups,
   LOCAL,
   prepareSmoke,
   RemainingTime,
@@ -43,7 +44,8 @@ interface Options {
 }
 
 const EXIT_HELP = `
---format json prints the result; jsonl prints the events as they arrive.
+--format json prints the result, or with --dry-run the command, its files and groups;
+jsonl prints the events as they arrive.
 
 Exit status: 0 passed; 1 failed, no verdict, or the layout has errors; 2 cannot run;
 130, 143 or 129 cancelled by SIGINT, SIGTERM or SIGHUP; 141 the output was closed.
@@ -51,7 +53,8 @@ Exit status: 0 passed; 1 failed, no verdict, or the layout has errors; 2 cannot 
 Examples:
   parallelism-layout smoke train.layout.yaml
   parallelism-layout smoke train.layout.yaml --clusters my.clusters.yaml --cluster big
-  parallelism-layout smoke train.layout.yaml --clusters my.clusters.yaml --cluster big --dry-run`;
+  parallelism-layout smoke train.layout.yaml --clusters my.clusters.yaml --cluster big --dry-run
+  parallelism-layout smoke train.layout.yaml --dry-run --format json`;
 
 /** Adds `smoke`: runs the process groups of a layout on real machines. */
 export function addSmokeCommand(program: Command): void {
@@ -115,7 +118,9 @@ async function smoke(file: string, options: Options): Promise<void> {
   try {
     const plan = smokePlan(resolved, facts, file, options.backend ?? cluster.backend ?? 'auto');
     const request = { plan, cluster, job: jobFolder(), ...(options.backend && { backend: options.backend }) };
-    await (options.dryRun ? dryRun(request, abort.signal) : run(file, checked, request, options, abort.signal));
+    await (options.dryRun
+      ? dryRun(file, request, options, abort.signal)
+      : run(file, checked, request, options, abort.signal));
   } catch (error) {
     clearProgress();
     if (abort.signal.aborted) {
@@ -160,10 +165,27 @@ function jobFolder(): string {
   return join(__dirname, 'smoke');
 }
 
-/** Prints the script of the run. */
-async function dryRun(request: SmokeRequest<Cluster>, signal: AbortSignal): Promise<void> {
+/** Prints the script of the run, or what it is made of. */
+async function dryRun(
+  file: string,
+  request: SmokeRequest<Cluster>,
+  { format }: Options,
+  signal: AbortSignal,
+): Promise<void> {
   const launch = await prepareSmoke({ ...request, dryRun: true }, signal);
-  await print([dryRunScript(launch, `Dry run of the smoke job of ${request.plan.name} on ${request.cluster.name}`)]);
+  const { plan, backend, place, notes, command, files } = launch;
+  const cluster = request.cluster.name;
+  const script = dryRunScript(launch, `Dry run of the smoke job of ${plan.name} on ${cluster}`);
+  if (format === 'text') {
+    await print([script]);
+    return;
+  }
+  const { world_size, checks } = plan;
+  const shown: Output<'smoke-dry-run'> = {
+    ...{ version: 1, file, cluster, host: place?.host ?? null, backend, world_size, checks, notes },
+    ...{ groups: kindsOfGroups(plan), command, files, plan: { ...plan }, script },
+  };
+  await print([`${format === 'json' ? jsonText(shown, 2) : jsonText(shown)}\n`]);
 }
 
 /** Runs a job to its end, or follows one. */

@@ -1,5 +1,6 @@
 import { jsonText, shellWord, terminalLine } from '../layout';
 import type { Launch, RunFile } from './backend';
+import type { SmokePlan } from './plan';
 import { nameOfKind } from './speeds';
 
 /** Ends a here-document. */
@@ -8,17 +9,30 @@ const END = 'END_OF_FILE';
 /** The width from which lines are broken, in characters. */
 const WIDTH = 80;
 
+/** The process groups of one kind that have more than one rank. */
+interface KindOfGroups {
+  readonly kind: string;
+  readonly groups: number;
+  /** Ranks of the largest. */
+  readonly ranks: number;
+}
+
+/** The process groups that a run makes, by kind in the order of creation; those of one rank are left out. */
+export function kindsOfGroups({ groups }: SmokePlan): readonly KindOfGroups[] {
+  return groups.flatMap(({ name, module, ranks }) => {
+    const talking = ranks.map(({ length }) => length).filter((length) => length > 1);
+    const most = talking.reduce((largest, length) => Math.max(largest, length), 0);
+    return most > 0 ? [{ kind: nameOfKind({ kind: name, module }), groups: talking.length, ranks: most }] : [];
+  });
+}
+
 /**
  * A launch as a shell script that does the same.
  * @param title the subject and the place of the run
  */
 export function dryRunScript(launch: Launch, title: string): string {
   const { plan, notes, backend, place } = launch;
-  const groups = plan.groups.flatMap(({ name, module, ranks }) => {
-    const talking = ranks.filter(({ length }) => length > 1);
-    const size = talking.reduce((most, { length }) => Math.max(most, length), 0);
-    return talking.length > 0 ? [`${nameOfKind({ kind: name, module })} ${talking.length} x ${size}`] : [];
-  });
+  const groups = kindsOfGroups(plan).map(({ kind, groups: count, ranks }) => `${kind} ${count} x ${ranks}`);
   const comments = [
     `${title}. Nothing has run.`,
     ...(place?.host === undefined ? [] : [`It runs on ${place.host}, to which ssh copies these files.`]),

@@ -27,6 +27,7 @@ const FILES = {
   'other.layout.yaml': 'layout: 1\nworld_size: 8\nparallelism: {tp: 4}\n',
   'four.layout.yaml': 'layout: 1\nworld_size: 4\nparallelism: {tp: 2}\n',
   'none.txt': 'nothing of any framework\n',
+  'clusters.yaml': 'clusters:\n  - {name: big, kind: slurm, host: login.example.org, setup: [module load cuda]}\n',
 };
 const OWN = Object.keys(FILES).filter((name) => name.endsWith('.layout.yaml'));
 
@@ -81,6 +82,20 @@ describe('what a command prints with --format json has its published schema', ()
     const value = JSON.parse(await outputOf(args));
     expect(flawsBy(outputSchema('check-statistics', true), value)).toBe('');
     expect(value.map(({ code }: { code: string }) => code)).toContain('dense-factorization');
+  });
+
+  test('smoke --dry-run, whose script is that of the text', async () => {
+    const args = ['smoke', '--dry-run', '--cluster', 'big', '--clusters', 'clusters.yaml', 'four.layout.yaml'];
+    const value = JSON.parse(await outputOf([...args, '--format', 'json']));
+    expect(flawsBy(outputSchema('smoke-dry-run', true), value)).toBe('');
+    expect(flawsBy(JSON.parse(readFileSync('schemas/smoke-plan.schema.json', 'utf8')), value.plan)).toBe('');
+    expect(value).toMatchObject({ cluster: 'big', host: 'login.example.org', world_size: 4, backend: 'nccl' });
+    expect(
+      value.groups.map(({ kind, groups, ranks }: Record<string, unknown>) => `${kind} ${groups} x ${ranks}`),
+    ).toContain('tp 2 x 2');
+    expect(value.files.map(({ path }: { path: string }) => path)).toContain('setup.sh');
+    expect(value.script.split('\n').length).toBe((await outputOf(args)).split('\n').length);
+    expect(JSON.parse(await outputOf([...args, '--format', 'jsonl'])).plan).toEqual(value.plan);
   });
 
   test('verify, of runs that are healthy, hang, and have other groups', async () => {

@@ -1,5 +1,5 @@
 // Writes what is made of descriptions in the code: docs/rules/ of those beside the rules, schemas/layout.schema.json of that of
-// the keys, the table of settings of the manifest, the picture of the walkthrough. `node scripts/docs.mjs`, or `--check` to see whether they are current.
+// the keys, the tables of settings and of the environment, the picture of the walkthrough. `node scripts/docs.mjs`, or `--check` to see whether they are current.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { importSource } from './source.mts';
@@ -25,6 +25,16 @@ function settingsTable() {
     },
   );
   return ['| setting | default | meaning |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+/** What a run records, as a table: the variables of the environment, and what `export --record` sets. */
+async function environmentTable() {
+  const { RECORDING_VARIABLES } = await importSource('layout/launch/recording.ts');
+  const rows = RECORDING_VARIABLES.map(({ names: [name, older], value, meaning }) => {
+    const known = older === undefined ? `\`${name}\`` : `\`${name}\`; before torch 2.9 \`${older}\``;
+    return `| ${known} | ${meaning} | ${value === undefined ? '' : `\`${value}\``} |`;
+  });
+  return ['| variable | meaning | `--record` sets |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
 /** A page by hand with the part between two comments written anew. */
@@ -81,6 +91,7 @@ const files = new Map([
   ['docs/format.md', formatMarkdown()],
   ['docs/groups.md', groupsMarkdown()],
   ['docs/vscode.md', withPart('docs/vscode.md', 'settings', settingsTable())],
+  ['docs/verify.md', withPart('docs/verify.md', 'environment', await environmentTable())],
   ['media/walkthrough/grid.svg', await picture(readFileSync('examples/moe-64gpu.layout.yaml', 'utf8'), 'physical')],
   ['schemas/layout.schema.json', `${JSON.stringify(layoutSchema(), null, 2)}\n`],
 ]);

@@ -2,6 +2,7 @@ import { pythonText, shellWord, yamlText } from '../escape';
 import type { KeyPath } from '../format/keys';
 import { needsOneQueue } from '../topology/deviceQueues';
 import { type OptionRow, writtenRows } from './optionRows';
+import { RECORDING } from './recording';
 import type { FactValue } from './value';
 import { effectiveValue, type LayoutValues, worldOf } from './writtenValues';
 
@@ -20,19 +21,6 @@ export interface LauncherSettings {
   /** Whether Flight Recorder and NCCL RAS are on, and the program runs under the recorder (smoke/record_groups.py). */
   readonly record?: boolean;
 }
-
-/**
- * What `verify` reads of a run, switched on by the environment (torch/csrc/distributed/c10d/FlightRecorder.hpp and
- * ProcessGroupNCCL.hpp; torch before 2.9 knows the second name of each variable alone).
- */
-export const RECORDING = `# What \`parallelism-layout verify\` reads goes to this folder, which all machines must share.
-export RECORD_GROUPS="\${RECORD_GROUPS:-$PWD/run}"
-mkdir -p "$RECORD_GROUPS"
-export TORCH_FR_BUFFER_SIZE=2000 TORCH_NCCL_TRACE_BUFFER_SIZE=2000
-export TORCH_NCCL_DUMP_ON_TIMEOUT=1
-export TORCH_FR_DUMP_TEMP_FILE="$RECORD_GROUPS/rank_" TORCH_NCCL_DEBUG_INFO_TEMP_FILE="$RECORD_GROUPS/rank_"
-export NCCL_RAS_ENABLE=1
-`;
 
 /** The nodes of a world. */
 export interface Nodes {

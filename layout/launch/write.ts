@@ -7,8 +7,9 @@ import { writeModelConfig } from '../frameworks/model-config';
 import { writeNemoRl } from '../frameworks/nemo-rl';
 import { writeTorchtitan } from '../frameworks/torchtitan';
 import { writeVerl } from '../frameworks/verl';
-import { type LauncherSettings, LayoutWriter, nodesOf, RECORDING, words } from './layoutWriter';
+import { type LauncherSettings, LayoutWriter, nodesOf, words } from './layoutWriter';
 import { megatronFlags } from './megatronWrite';
+import { RECORDING } from './recording';
 import { layoutFileValues, namedModel } from './writtenValues';
 
 /** How each form is written: by the framework that reads it, or as the lines that start Megatron-LM. */

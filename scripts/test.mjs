@@ -2,6 +2,7 @@
 // Ends with what failed and a line `N passed, N failed`; a suite that crashes, or runs nothing, counts as a failure.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { commandFailure, listFailures, mochaFailures, pytestFailures, vitestFailures } from './failures.mts';
 
 const { execPath } = process;
@@ -64,7 +65,8 @@ const GROUPS = [...new Set(SUITES.flatMap(({ groups }) => groups))];
 /** The suites that run one after another, what waits for ranks and what waits for pages; the rest computes beside both. */
 const JOBS = ['jobs', 'smoke job'];
 const EDITORS = ['integration', 'end to end'];
-const LANES = [JOBS, EDITORS, SUITES.map(({ name }) => name).filter((name) => ![...JOBS, ...EDITORS].includes(name))];
+const COMPUTING = SUITES.map(({ name }) => name).filter((name) => ![...JOBS, ...EDITORS].includes(name));
+const LANES = [JOBS, EDITORS, COMPUTING];
 
 /** Groups that need no build. */
 const UNBUILT = ['lint', 'fast'];
@@ -94,8 +96,11 @@ function numberBefore(text, word) {
   return Number(new RegExp(`(\\d+) ${word}`).exec(text)?.[1] ?? 0);
 }
 
-/** Runs a command; gives its output and its exit code. */
-function run([program, ...args]) {
+/**
+ * Runs a command; gives its output and its exit code. What only computes leaves the processors to the suites that wait for others:
+ * those end no later than alone, and it takes the time in between.
+ */
+function run([program, ...args], computes) {
   return new Promise((done) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -105,6 +110,9 @@ function run([program, ...args]) {
         ...{ NO_COLOR: '1', FORCE_COLOR: '0', PYTHONDONTWRITEBYTECODE: '1', CUDA_VISIBLE_DEVICES: '' },
       },
     });
+    if (computes && child.pid !== undefined) {
+      setPriority(child.pid, constants.priority.PRIORITY_LOW);
+    }
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding('utf8').on('data', (text) => {
@@ -119,7 +127,7 @@ function run([program, ...args]) {
 /** Runs one suite and prints its output at its end, as another one may run beside it. */
 async function runSuite({ name, command, count, failures = () => [] }) {
   const start = performance.now();
-  const { output, code } = await run(command);
+  const { output, code } = await run(command, COMPUTING.includes(name));
   const { passed, failed } = count(output, code);
   const crashed = code !== 0 && failed === 0;
   const idle = code === 0 && passed + failed === 0;

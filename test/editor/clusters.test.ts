@@ -96,7 +96,8 @@ describe('smoke jobs on clusters', () => {
     const described = NAMES.map((name) => ({ name, backend: 'gloo', ...clusters[name].settings(gate) }));
     workbench.setting('parallelismLayout.clusters', described, 'Machine');
     await workbench.screenshot('cluster-settings');
-    await workbench.editorTab(LAYOUT).click();
+    // the editor asks for its lenses soon after it is shown, unless it has lost the focus by then
+    await workbench.waitForLens(LAYOUT, 'Run Smoke Job');
     await page.getByRole('tab', { name: 'Smoke Jobs' }).click();
   });
 

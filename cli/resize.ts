@@ -4,13 +4,10 @@ import {
   type CheckpointFormat,
   type CheckpointPart,
   type CheckpointVerdict,
-  check,
   countOf,
   grouped,
   jsonText,
   type KeyDifference,
-  keyDifferences,
-  keyValues,
   type LayoutFacts,
   layoutName,
   type NodeLoss,
@@ -24,7 +21,7 @@ import {
   secondsText,
   terminalLine,
 } from '../layout';
-import { type LaunchPatch, launchPatch, shortName, unifiedDiff } from '../layout/launch';
+import { type LaunchChange, type LaunchPatch, launchChange, shortName, unifiedDiff } from '../layout/launch';
 import { memory } from '../picture/cost';
 import { checkpointJson, checkpointText } from './checkpoint';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
@@ -169,7 +166,7 @@ function* told(asked: Asked, resizing: Resizing, { format, show, patch }: Option
   if (nth !== undefined) {
     const chosen = resizing.layouts[nth - 1];
     if (chosen) {
-      yield* show === undefined ? patchText(asked, launchChange(asked, chosen)) : [chosen.planned.text];
+      yield* show === undefined ? patchText(asked, changeOf(asked, chosen)) : [chosen.planned.text];
     } else {
       fail(`${file}: only ${resizing.layouts.length} layouts are listed`);
     }
@@ -196,7 +193,7 @@ function* textOf(asked: Asked, resizing: Known): Iterable<string> {
   yield* names.length > 0 ? exclusionText(names) : [];
   const [first] = layouts;
   if (first) {
-    yield* launchText(launchChange(asked, first));
+    yield* launchText(changeOf(asked, first));
     yield '\nWhat the first keeps:\n';
     yield* checkpointText(first.checkpoint);
   }
@@ -248,27 +245,14 @@ function* exclusionText(names: readonly string[]): Iterable<string> {
   yield `  Slurm       sbatch ${slurm}\n  Kubernetes  ${kubernetes}\n`;
 }
 
-/** How another layout gets into the launch files. */
-interface LaunchChange {
-  /** Null where the layout names no launch file that can be read. */
-  readonly patches: readonly LaunchPatch[] | null;
-  /** Changed keys that no patch writes. */
-  readonly byHand: readonly KeyDifference[];
-}
-
-function launchChange({ file, sound }: Asked, { planned }: Resized): LaunchChange {
+/** How a resized layout gets into the launch files that can be read. */
+function changeOf({ file, sound }: Asked, { planned }: Resized): LaunchChange {
   const near = file === '-' ? [] : launchPathsOf(file, sound).filter(({ isNear }) => isNear);
-  const patches = near.flatMap(({ file: launch }) => {
+  const readings = near.flatMap(({ file: launch }) => {
     const read = readLaunch(launch);
-    return 'reading' in read && read.reading.family !== null ? [launchPatch(file, planned.text, read.reading)] : [];
+    return 'reading' in read ? [read.reading] : [];
   });
-  const written = new Set(patches.flatMap((patch) => patch.written.map(({ key }): string => key)));
-  return {
-    patches: patches.length > 0 ? patches : null,
-    byHand: keyDifferences(keyValues(sound), keyValues(check(planned.text))).filter(
-      ({ path }) => !written.has(path.join('.')),
-    ),
-  };
+  return launchChange(file, sound, planned.text, readings);
 }
 
 /** What differs in the launch files: what a patch writes, and what is left to a person. */
@@ -310,7 +294,7 @@ function jsonOf(asked: Asked, { before, available, globalBatch, layouts, loss }:
     gpus_available: available,
     global_batch_size: globalBatch,
     layouts: layouts.map((one) => {
-      const { patches, byHand } = launchChange(asked, one);
+      const { patches, byHand } = changeOf(asked, one);
       return {
         ...plannedJson(one.planned),
         idle_gpus: one.idle,

@@ -1,11 +1,12 @@
 import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
-import type { Diagnostic, Recovery } from '../layout';
+import type { Diagnostic, Recovery, Resizing } from '../layout';
 import type { Plan, Tradeoffs } from '../layout/cost';
 import {
   PLAN,
   type PlanRequest,
   RECOVERIES,
+  RESIZE,
   type RecoveryRequest,
   SAID,
   type ServerOptions,
@@ -89,6 +90,19 @@ export class Server {
     }
     const request: RecoveryRequest = { uri: this.#client.code2ProtocolConverter.asUri(document.uri), ranks };
     return this.#client.sendRequest<readonly Recovery[]>(RECOVERIES, request).catch(() => []);
+  }
+
+  /** The layouts of the job on what is left after ranks have failed; null where it was cancelled or no server runs. */
+  async resizing(
+    document: vscode.TextDocument,
+    ranks: readonly number[],
+    token: vscode.CancellationToken,
+  ): Promise<Resizing | null> {
+    if (this.state !== 'running') {
+      return null;
+    }
+    const request: RecoveryRequest = { uri: this.#client.code2ProtocolConverter.asUri(document.uri), ranks };
+    return this.#client.sendRequest<Resizing | null>(RESIZE, request, token).catch(() => null);
   }
 
   /** The layouts that fit the GPUs of a document, the quickest first. */

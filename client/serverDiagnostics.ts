@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type Diagnostic, isOfText, type Recovery } from '../layout';
+import { type Diagnostic, isOfText, type Recovery, type Resizing } from '../layout';
 import type { Tradeoffs } from '../layout/cost';
 
 /** The message where a command needs a checked layout and the language server does not run. */
@@ -16,6 +16,12 @@ interface Answers {
   said(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null>;
   /** How its job continues after ranks have failed. */
   recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]>;
+  /** The layouts of its job on what is left after ranks have failed; null where it was cancelled or the server does not run. */
+  resizing(
+    document: vscode.TextDocument,
+    ranks: readonly number[],
+    token: vscode.CancellationToken,
+  ): Promise<Resizing | null>;
   /** What a document is weighed against; null where it was cancelled or the server does not run. */
   tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null>;
 }
@@ -52,6 +58,15 @@ export class ServerDiagnostics implements vscode.Disposable {
   /** The ways to continue the job of a document after ranks have failed; none where no server runs. */
   async recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]> {
     return (await this.#server?.recoveries(document, ranks)) ?? [];
+  }
+
+  /** The layouts of a job on what is left after ranks have failed; null where it was cancelled or no server runs. */
+  async resizing(
+    document: vscode.TextDocument,
+    ranks: readonly number[],
+    token: vscode.CancellationToken,
+  ): Promise<Resizing | null> {
+    return (await this.#server?.resizing(document, ranks, token)) ?? null;
   }
 
   /** What the present text of a document is weighed against, once the server is there; null where it was cancelled. */

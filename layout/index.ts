@@ -41,6 +41,7 @@ export { RULES, ruleOf } from './rules/registry';
 export type { Rule } from './rules/rule';
 export * from './service';
 export * from './soundFixes';
+export { atOnce } from './steps';
 export * from './topology/bridge';
 export { crossings, nodeOf } from './topology/crossings';
 export * from './topology/facts';

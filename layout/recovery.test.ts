@@ -37,6 +37,7 @@ describe('after ranks have failed', () => {
       'Compute kept': '75.0 %',
       'GPUs that stop': '8',
       'Micro-batches a replica and step': '6 → 8',
+      Checkpoint: 'model loads, optimizer loads, RNG state loads',
     });
     expect(replicas?.text).toContain('world_size: 24\ncluster: {nodes: 3, gpus_per_node: 8}');
     expect(replicas?.text).toContain('dp: 3');

@@ -1,4 +1,5 @@
 import { check, hasErrors } from './check';
+import { checkpointVerdicts, keptText } from './checkpoint';
 import { estimateOf } from './cost';
 import { applyEdits } from './format/edit';
 import { grouped } from './format/quantities';
@@ -36,7 +37,7 @@ export function recoveries(facts: LayoutFacts, layout: ResolvedLayout, failed: r
 }
 
 /** The nodes of ranks, ascending. */
-const nodesOf = ({ gpusPerNode }: ResolvedLayout, ranks: readonly number[]): readonly number[] =>
+export const nodesOf = ({ gpusPerNode }: ResolvedLayout, ranks: readonly number[]): readonly number[] =>
   [...new Set(ranks.map((rank) => Math.floor(rank / gpusPerNode)))].sort((a, b) => a - b);
 
 function withSpares(layout: ResolvedLayout, failed: readonly number[]): Recovery {
@@ -60,6 +61,7 @@ interface Smaller {
   readonly dp: number;
   readonly world: number;
   readonly text: string;
+  readonly facts: LayoutFacts;
 }
 
 function withoutReplicas(facts: LayoutFacts, layout: ResolvedLayout, failed: readonly number[]): Recovery {
@@ -97,7 +99,8 @@ function withoutReplicas(facts: LayoutFacts, layout: ResolvedLayout, failed: rea
       ['Compute kept', `${((100 * smaller.dp) / dp).toFixed(1)} %`],
       ['GPUs that stop', grouped(layout.worldSize - smaller.world)],
       ...accumulation(facts, dp, smaller.dp),
-      ...stepTime(facts, smaller.text),
+      ...stepTime(facts, smaller.facts),
+      ['Checkpoint', keptText(checkpointVerdicts(facts, smaller.facts))],
     ],
     text: smaller.text,
     closed: null,
@@ -131,8 +134,8 @@ function smallerJob(
     );
     const smaller = applyEdits(text, edits);
     const checked = check(smaller);
-    if (checked.resolved?.worldSize === world && !hasErrors(checked)) {
-      return { dp: size, world, text: smaller };
+    if (checked.facts && checked.resolved?.worldSize === world && !hasErrors(checked)) {
+      return { dp: size, world, text: smaller, facts: checked.facts };
     }
   }
   return `No smaller number of replicas divides the batch, fills whole nodes and has no error; ${left} of ${dp} are whole.`;
@@ -154,11 +157,10 @@ function accumulation({ root }: LayoutFacts, before: number, after: number): Rec
 }
 
 /** The estimated time of a step, before and after; nothing where either is not known. */
-function stepTime(facts: LayoutFacts, text: string): Recovery['costs'] {
-  const after = check(text).facts;
+function stepTime(facts: LayoutFacts, after: LayoutFacts): Recovery['costs'] {
   const [one, other] = [facts, after].map((of) => {
-    const result = of && estimateOf(of);
-    return result?.ok ? result.estimate.stepTimeS?.median : undefined;
+    const result = estimateOf(of);
+    return result.ok ? result.estimate.stepTimeS?.median : undefined;
   });
   return one === undefined || other === undefined
     ? []

@@ -1,6 +1,8 @@
 import { check } from './check';
 import { type CheckpointFormat, type CheckpointVerdict, checkpointVerdicts } from './checkpoint';
-import { type PlannedLayout, planLayouts } from './cost';
+import { type PlannedLayout, planSteps } from './cost';
+import { nodesOf } from './recovery';
+import { atOnce } from './steps';
 import type { LayoutFacts } from './topology/facts';
 import { failurePlan } from './topology/failedRanks';
 import { denseGrid } from './topology/processGroups';
@@ -24,6 +26,8 @@ export type Resizing =
       readonly available: number;
       /** Sequences a step, which every layout keeps. */
       readonly globalBatch: number | null;
+      /** The layout as it is, where it can be estimated. */
+      readonly present: PlannedLayout | null;
       readonly layouts: readonly Resized[];
       /** What the loss of nodes does to the layout as it is; null where no node is gone. */
       readonly loss: NodeLoss | null;
@@ -63,13 +67,27 @@ const NODE_COUNTS = 12;
  * nodes need not be used: a smaller world may divide what a larger one does not.
  * @param facts of a layout without errors, and that layout
  */
-export function resizeLayout(facts: LayoutFacts, layout: ResolvedLayout, wish: ResizeWish): Resizing {
+export const resizeLayout = (facts: LayoutFacts, layout: ResolvedLayout, wish: ResizeWish): Resizing =>
+  atOnce(resizeSteps(facts, layout, wish));
+
+/** What is asked where ranks have failed: their nodes are gone. Null where no node is left. */
+export function wishWithout(layout: ResolvedLayout, failed: readonly number[], wanted: number): ResizeWish | null {
+  const gone = nodesOf(layout, failed);
+  const available = (layout.nodes - gone.length) * layout.gpusPerNode;
+  return available > 0 ? { available, gone, wanted, format: null } : null;
+}
+
+/** As `resizeLayout`, in steps of well under a millisecond to a few: whoever must not wait takes some at a time. */
+export function* resizeSteps(
+  facts: LayoutFacts,
+  layout: ResolvedLayout,
+  wish: ResizeWish,
+): Generator<undefined, Resizing> {
   const { available } = wish;
-  const plan = planLayouts(facts.text, {
-    wanted: wish.wanted,
-    gpus: worldsWithin(available, layout.gpusPerNode),
-    ...(wish.risk && { risk: true }),
-  });
+  const worlds = worldsWithin(available, layout.gpusPerNode);
+  // a plan shares what is wanted out among its machines
+  const wanted = wish.wanted * worlds.length;
+  const plan = yield* planSteps(facts.text, { wanted, gpus: worlds, ...(wish.risk && { risk: true }) });
   if (!plan.ok) {
     return plan;
   }
@@ -78,7 +96,8 @@ export function resizeLayout(facts: LayoutFacts, layout: ResolvedLayout, wish: R
     before: layout.worldSize,
     available,
     globalBatch: facts.root.batch.value?.global_batch_size.value ?? null,
-    layouts: plan.layouts.map((planned) => {
+    present: plan.present,
+    layouts: quickest(plan.layouts, wish.wanted).map((planned) => {
       const now = check(planned.text).facts;
       return {
         planned,
@@ -89,6 +108,9 @@ export function resizeLayout(facts: LayoutFacts, layout: ResolvedLayout, wish: R
     loss: lossOfNodes(layout, wish.gone),
   };
 }
+
+const quickest = (layouts: readonly PlannedLayout[], wanted: number): PlannedLayout[] =>
+  layouts.toSorted((a, b) => a.seconds - b.seconds).slice(0, wanted);
 
 /** Whole nodes, from all downwards, and the largest power of two among them. */
 function worldsWithin(available: number, perNode: number): readonly number[] {

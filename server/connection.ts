@@ -6,7 +6,17 @@ import {
   type ServerCapabilities,
   TextDocumentSyncKind,
 } from 'vscode-languageserver';
-import { check, type Plan, planLayouts, type Recovery, recoveries, type Tradeoffs } from '../layout';
+import {
+  check,
+  type Plan,
+  planSteps,
+  type Recovery,
+  type Resizing,
+  recoveries,
+  resizeSteps,
+  type Tradeoffs,
+  wishWithout,
+} from '../layout';
 import { commandsOf, DEFAULT_SETTINGS, pulls, settingsOf, wantsSummaries, wantsWorkspace } from './clientOptions';
 import { Configurations } from './configurations';
 import { Documents } from './documents';
@@ -22,16 +32,21 @@ import {
   PLAN,
   type PlanRequest,
   RECOVERIES,
+  RESIZE,
   type RecoveryRequest,
   SAID,
   TRADEOFFS,
   type TradeoffsRequest,
   VIEW_TEXT,
 } from './messages';
+import { inSlices } from './slices';
 import { Weigher } from './weigher';
 
 /** The most layouts of one plan: each is checked, which takes time. */
 const MAX_PLANNED = 100;
+
+/** How many layouts are listed after a failure. */
+const RESIZED = 5;
 
 /**
  * What the server can do for a client.
@@ -163,12 +178,19 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
     const previous = new Map(previousResultIds.map(({ uri, value }) => [uri, value]));
     return { items: (await workspace?.report(previous, token)) ?? [] };
   });
-  connection.onRequest<Plan, void>(PLAN, ({ uri, most }: PlanRequest) =>
-    planLayouts(checked(uri).text, { wanted: Math.min(most, MAX_PLANNED) }),
+  connection.onRequest<Plan | null, void>(PLAN, ({ uri, most }: PlanRequest, token) =>
+    inSlices(planSteps(checked(uri).text, { wanted: Math.min(most, MAX_PLANNED) }), token),
   );
   connection.onRequest<readonly Recovery[], void>(RECOVERIES, ({ uri, ranks }: RecoveryRequest) => {
     const { facts, resolved } = checked(uri);
     return facts && resolved ? recoveries(facts, resolved, ranks) : [];
+  });
+  connection.onRequest<Resizing | null, void>(RESIZE, ({ uri, ranks }: RecoveryRequest, token) => {
+    const { facts, resolved } = checked(uri);
+    const wish = resolved && wishWithout(resolved, ranks, RESIZED);
+    return facts && resolved && wish
+      ? inSlices(resizeSteps(facts, resolved, wish), token)
+      : { ok: false, reason: resolved ? 'no node is left' : 'the layout has errors' };
   });
   const weigher = new Weigher();
   connection.onRequest<Tradeoffs | null, void>(TRADEOFFS, ({ uri, text }: TradeoffsRequest, token) => {

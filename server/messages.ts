@@ -34,6 +34,12 @@ export interface PlanRequest {
 /** Request for the ways to continue the job of a document after ranks have failed (`RecoveryRequest`); answers with `Recovery`s. */
 export const RECOVERIES = 'parallelismLayout/recoveries';
 
+/**
+ * Request for the layouts of the job on the nodes that are left after ranks have failed (`RecoveryRequest`); answers with a
+ * `Resizing`, or null where it was cancelled. The server works on it between other requests.
+ */
+export const RESIZE = 'parallelismLayout/resize';
+
 export interface RecoveryRequest {
   readonly uri: string;
   readonly ranks: readonly number[];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CancellationTokenSource } from 'vscode-languageserver';
-import { check, type Tradeoffs, tradeoffSteps } from '../layout';
+import { atOnce, check, type Tradeoffs, tradeoffSteps } from '../layout';
 import { Weigher } from './weigher';
 
 const LAYOUT = `layout: 1
@@ -11,21 +11,14 @@ sequence: {seq_length: 4096, sequence_parallel: true}
 batch: {micro_batch_size: 1, global_batch_size: 64}
 `;
 
-function atOnce(text: string): Tradeoffs {
-  const steps = tradeoffSteps(check(text), null);
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done) {
-      return step.value;
-    }
-  }
-}
+const weighed = (text: string): Tradeoffs => atOnce(tradeoffSteps(check(text), null));
 
 test('slices give what one go gives, and other work runs between them', async () => {
   let between = 0;
   const timer = setInterval(() => between++);
   const sliced = await new Weigher().tradeoffs(check(LAYOUT), new CancellationTokenSource().token);
   clearInterval(timer);
-  expect(sliced).toEqual(atOnce(LAYOUT));
+  expect(sliced).toEqual(weighed(LAYOUT));
   expect(between).toBeGreaterThan(0);
 });
 
@@ -36,7 +29,7 @@ test('what was worked out for a model and a machine holds for other degrees', as
   const other = LAYOUT.replace('tp: 4', 'tp: 2');
   const second = await weigher.tradeoffs(check(other), token);
   expect(second?.alternatives).toBe(first?.alternatives);
-  expect(second).toEqual(atOnce(other));
+  expect(second).toEqual(weighed(other));
 });
 
 test('a cancelled request ends with nothing', async () => {

@@ -1,8 +1,6 @@
 import type { CancellationToken } from 'vscode-languageserver';
 import { type Alternatives, alternativesKey, type Checked, type Tradeoffs, tradeoffSteps } from '../layout';
-
-/** How long the server works before it looks for messages, in milliseconds. */
-const SLICE_MS = 8;
+import { inSlices } from './slices';
 
 /** For how many models and machines the alternatives are kept. */
 const MAX_KEPT = 4;
@@ -15,20 +13,11 @@ export class Weigher {
   /** The trade-offs of a layout; null where they were cancelled. */
   async tradeoffs(checked: Checked, token: CancellationToken): Promise<Tradeoffs | null> {
     const key = alternativesKey(checked.text);
-    const steps = tradeoffSteps(checked, this.#known.get(key) ?? null);
-    for (let step = steps.next(), began = performance.now(); ; step = steps.next()) {
-      if (step.done) {
-        this.#keep(key, step.value.alternatives);
-        return step.value;
-      }
-      if (performance.now() - began > SLICE_MS) {
-        await new Promise((resume) => setTimeout(resume));
-        if (token.isCancellationRequested) {
-          return null;
-        }
-        began = performance.now();
-      }
+    const tradeoffs = await inSlices(tradeoffSteps(checked, this.#known.get(key) ?? null), token);
+    if (tradeoffs) {
+      this.#keep(key, tradeoffs.alternatives);
     }
+    return tradeoffs;
   }
 
   #keep(key: string, alternatives: Alternatives): void {

@@ -1,8 +1,9 @@
 import * as vscode from 'vscode';
-import { applyEdits, isKeyPath, understand } from '../../layout';
+import { applyEdits, isKeyPath, type Resized, understand } from '../../layout';
 import { alternativeName, keyEdits, SECTIONS, type Tradeoffs } from '../../layout/cost';
 import { changeTitle } from '../../picture/tradeoffs';
-import type { ChangeKind } from '../../webview/panel/messages';
+import type { ChangeHow, ChangeKind } from '../../webview/panel/messages';
+import { openLaunchPatch } from '../launch/commands';
 import { replaceLayout } from '../launch/edits';
 import { launchOfLayout } from '../launch/scriptLayouts';
 import { showInformation } from '../notifications';
@@ -11,14 +12,30 @@ import { nameOf } from '../paths';
 /** Texts as they would be after a change, beside which the present text is shown. */
 const SCHEME = 'parallelism-layout-change';
 
-/** The trade-offs of one version of a text. */
-export interface WeighedText {
+/** What was worked out of one version of a text. */
+interface OfVersion {
   readonly document: vscode.TextDocument;
   readonly version: number;
+}
+
+/** The trade-offs of one version of a text. */
+export interface WeighedText extends OfVersion {
   readonly tradeoffs: Tradeoffs;
 }
 
-/** Shows and makes changes that the trade-offs of a layout offer. */
+/** What the panel lists: trade-offs, and layouts on what is left after ranks have failed. */
+export interface Listed {
+  readonly weighed: WeighedText | null;
+  readonly resized: (OfVersion & { readonly layouts: readonly Resized[] }) | null;
+}
+
+/** A text that a person may put in place of that of a version. */
+interface Proposed extends OfVersion {
+  readonly title: string;
+  readonly text: string;
+}
+
+/** Shows and makes changes that the panel offers. */
 export class ProposedChanges implements vscode.TextDocumentContentProvider {
   readonly #changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.#changed.event;
@@ -34,17 +51,16 @@ export class ProposedChanges implements vscode.TextDocumentContentProvider {
   }
 
   /** Shows a change beside the present text, or makes it in one step of undo. A text that has changed meanwhile is left alone. */
-  async try(weighed: WeighedText, kind: ChangeKind, index: number, how: 'preview' | 'apply'): Promise<void> {
-    const { document, version } = weighed;
+  async try(proposed: Proposed, how: ChangeHow): Promise<void> {
+    const { document, version, text } = proposed;
     if (document.version !== version) {
       void showInformation(vscode.l10n.t('The layout has changed meanwhile. Choose again.'));
-      return;
-    }
-    const proposed = proposedText(weighed, kind, index);
-    if (proposed && how === 'preview') {
+    } else if (how === 'preview') {
       await this.#preview(document, proposed);
-    } else if (proposed) {
-      await replaceLayout(document, proposed.text);
+    } else if (how === 'apply') {
+      await replaceLayout(document, text);
+    } else {
+      await openLaunchPatch(document, text);
     }
   }
 
@@ -61,19 +77,24 @@ export class ProposedChanges implements vscode.TextDocumentContentProvider {
   }
 }
 
-interface Proposed {
-  readonly title: string;
-  readonly text: string;
-}
-
-function proposedText({ document, tradeoffs }: WeighedText, kind: ChangeKind, index: number): Proposed | null {
-  if (kind === 'neighbour') {
-    const neighbour = tradeoffs.neighbours[index];
-    return neighbour ? { title: changeTitle(neighbour), text: applyEdits(document.getText(), neighbour.edits) } : null;
+/** The change of a kind and place in what the panel lists; null where there is none. */
+export function proposedChange({ weighed, resized }: Listed, kind: ChangeKind, index: number): Proposed | null {
+  if (kind === 'resized') {
+    const planned = resized?.layouts[index]?.planned;
+    const title = planned && vscode.l10n.t('{0} on {1} GPUs', alternativeName(planned), planned.gpus);
+    return resized && planned ? { ...resized, title: title ?? '', text: planned.text } : null;
   }
-  const { alternatives } = tradeoffs;
+  if (!weighed) {
+    return null;
+  }
+  const { neighbours, alternatives } = weighed.tradeoffs;
+  if (kind === 'neighbour') {
+    const neighbour = neighbours[index];
+    const text = neighbour && applyEdits(weighed.document.getText(), neighbour.edits);
+    return neighbour ? { ...weighed, title: changeTitle(neighbour), text: text ?? '' } : null;
+  }
   const planned = alternatives.ok ? alternatives.front[index] : undefined;
-  return planned ? { title: alternativeName(planned), text: planned.text } : null;
+  return planned ? { ...weighed, title: alternativeName(planned), text: planned.text } : null;
 }
 
 /** Writes a key without a value where the file lacks it, and opens the list of its values. */

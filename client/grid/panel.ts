@@ -16,7 +16,7 @@ import { localPath, nameOf } from '../paths';
 import { readText } from '../readText';
 import type { ServerDiagnostics } from '../serverDiagnostics';
 import { understoodDocument } from '../understoodDocument';
-import { addKey, ProposedChanges, type WeighedText } from './changes';
+import { addKey, type Listed, ProposedChanges, proposedChange } from './changes';
 import { baseFor, type CompareBase, NO_BASE } from './compareBase';
 import { layoutMessage, moduleAt } from './messages';
 
@@ -187,8 +187,11 @@ class GridPanel {
   isLocked = false;
   #pending = false;
   #isReady = false;
-  #weighed: WeighedText | null = null;
+  #weighed: Listed['weighed'] = null;
   #weighing: vscode.CancellationTokenSource | undefined;
+  /** The layouts that the panel lists on what is left after ranks have failed. */
+  #resized: Listed['resized'] = null;
+  #resizing: vscode.CancellationTokenSource | undefined;
   /** What a person compares with, for when the file is saved. */
   #comparedWith: CompareWith = 'nothing';
   #diagnostics: readonly Diagnostic[] = [];
@@ -269,6 +272,7 @@ class GridPanel {
   /** Releases what the panel holds in the editor. */
   disposed(): void {
     this.#weighing?.cancel();
+    this.#resizing?.cancel();
     this.#shown.dispose();
   }
 
@@ -366,7 +370,7 @@ class GridPanel {
         await this.#sendBase(message.with, message.file);
         return;
       case 'tryChange':
-        await (this.#weighed && this.changes.try(this.#weighed, message.kind, message.index, message.how));
+        await this.#tryChange(message);
         return;
       case 'addKey':
         await addKey(this.document, message.key);
@@ -395,11 +399,9 @@ class GridPanel {
       case 'writeFailed':
         await this.#writeFailed(message.ranks);
         return;
-      case 'askRecoveries': {
-        const { ranks } = message;
-        this.post({ type: 'recoveries', ranks, recoveries: await this.said.recoveries(this.document, ranks) });
+      case 'askRecoveries':
+        await this.#sendRecoveries(message.ranks);
         return;
-      }
       case 'writeRecovery':
         await this.#writeRecovery(message.way, message.ranks);
         return;
@@ -484,6 +486,29 @@ class GridPanel {
       // whatever went wrong in git or in the file system is the person's to know
       return { ...NO_BASE, problem: messageOf(error) };
     }
+  }
+
+  /** Sends how the job goes on without ranks, and a moment later its layouts on what is left. */
+  async #sendRecoveries(ranks: readonly number[]): Promise<void> {
+    this.#resizing?.cancel();
+    const source = new vscode.CancellationTokenSource();
+    this.#resizing = source;
+    const { document } = this;
+    const { version } = document;
+    const recoveries = await this.said.recoveries(document, ranks);
+    this.post({ type: 'recoveries', ranks, recoveries, resizing: null });
+    const resizing = await this.said.resizing(document, ranks, source.token);
+    if (resizing && !source.token.isCancellationRequested) {
+      this.#resized = resizing.ok ? { document, version, layouts: resizing.layouts } : null;
+      this.post({ type: 'recoveries', ranks, recoveries, resizing });
+    }
+    source.dispose();
+  }
+
+  /** Shows or makes a change that the panel lists. */
+  async #tryChange({ kind, index, how }: Extract<FromPanel, { type: 'tryChange' }>): Promise<void> {
+    const proposed = proposedChange({ weighed: this.#weighed, resized: this.#resized }, kind, index);
+    await (proposed && this.changes.try(proposed, how));
   }
 
   /** Writes `ntp` for failed ranks; the file is left unsaved, and one undo takes it back. */

@@ -3,6 +3,7 @@ import type { Difference, ExportTarget } from '../../layout/launch';
 import { messageOf, showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
 import { NOT_CHECKED, type ServerDiagnostics } from '../serverDiagnostics';
+import { understoodDocument } from '../understoodDocument';
 import { freeAddress, homeOfNew, openUnsavedAt } from '../unsavedLayout';
 import { replaceLayout } from './edits';
 import { chooseLaunchFiles, engine, type Launch, listOf, readLaunchFiles, relativePath } from './read';
@@ -54,6 +55,30 @@ async function mayExport(document: vscode.TextDocument, said: ServerDiagnostics)
   const found = vscode.l10n.t('{0} is not exported, as line {1} has an error: {2}', name, line, first.message);
   const others = more.length > 0 ? ` ${vscode.l10n.t('Other errors: {0}.', more.length)}` : '';
   return (await showError(found + others, anyway)) === anyway;
+}
+
+/** Opens what another layout changes in the launch files that this one names: a patch, with what is left to a person above it. */
+export async function openLaunchPatch(document: vscode.TextDocument, text: string): Promise<void> {
+  const launches = await readLaunchFiles(await namedFiles(document));
+  const { launchChange, unifiedDiff } = await engine();
+  const readings = launches.map(({ reading }) => reading);
+  const { patches, byHand } = launchChange(document.uri.path, understoodDocument(document), text, readings);
+  if (!patches) {
+    void showInformation(
+      vscode.l10n.t('{0} names no launch file that can be read (launch.files).', nameOf(document.uri)),
+    );
+    return;
+  }
+  const left = byHand.map(
+    ({ path, before, after }) => `# to change by hand: ${path.join('.')} ${before ?? 'unset'} -> ${after ?? 'unset'}\n`,
+  );
+  const diffs = patches.flatMap(({ files }) =>
+    [...files].map(([path, { before, after: now }]) =>
+      unifiedDiff(vscode.workspace.asRelativePath(document.uri.with({ path }), false), before, now),
+    ),
+  );
+  const address = await freeAddress(folderOf(document), nameOf(document.uri).replace(/\.layout\.ya?ml$/, ''), '.patch');
+  await openUnsavedAt(address, [...left, ...diffs].join(''), vscode.ViewColumn.One);
 }
 
 /** A difference that a person can choose to look at. */

@@ -57,6 +57,20 @@ export const PART_NAMES: Readonly<Record<CheckpointPart, string>> = {
   data: 'data order',
 };
 
+/** `model loads, optimizer not as it is, RNG state lost`: what is kept of a checkpoint, with the names of modules. */
+export const keptText = (verdicts: readonly CheckpointVerdict[]): string =>
+  verdicts
+    .map(({ module, parts }) => {
+      const kept = parts
+        .filter(({ part }) => KEPT.includes(part))
+        .map(({ part, outcome }) => `${PART_NAMES[part]} ${OUTCOME_WORDS[outcome]}`)
+        .join(', ');
+      return module === null ? kept : `${module}: ${kept}`;
+    })
+    .join('; ');
+
+const KEPT: readonly CheckpointPart[] = ['model', 'optimizer', 'rng'];
+
 /** What a rank of a pipeline stage reads, in bytes. */
 export interface StageReads {
   readonly weightsBytes: number;

@@ -1,6 +1,7 @@
 import { type Checked, check, hasErrors } from '../check';
 import { applyEdits } from '../format/edit';
 import { divisors } from '../rules/numbers';
+import { atOnce } from '../steps';
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
 import {
@@ -101,7 +102,10 @@ const MAX_STAGES = 64;
  * layouts that the rules of its framework refuse are left out.
  * @param text a layout file with `parallelism`
  */
-export function planLayouts(text: string, wish: PlanWish): Plan {
+export const planLayouts = (text: string, wish: PlanWish): Plan => atOnce(planSteps(text, wish));
+
+/** As `planLayouts`, in steps of well under a millisecond to a few: whoever must not wait takes some at a time. */
+export function* planSteps(text: string, wish: PlanWish): Generator<undefined, Plan> {
   const machines = machinesOf(text, wish);
   const bases = machines.map((machine) => baseOf(machine));
   const known = bases.flatMap((base) => ('reason' in base ? [] : [base]));
@@ -109,15 +113,22 @@ export function planLayouts(text: string, wish: PlanWish): Plan {
   if (known.length === 0) {
     return { ok: false, reason: refused[0] ?? 'the file cannot be put onto this machine' };
   }
-  const all = known.map((base) => ({ base, ...candidatesOf(base, wish) }));
+  const all: { readonly base: Base; readonly tried: number; readonly fitting: readonly Candidate[] }[] = [];
+  for (const base of known) {
+    all.push({ base, ...(yield* candidateSteps(base, wish)) });
+  }
   const fitting = all.reduce((sum, one) => sum + one.fitting.length, 0);
   const [first] = known;
   const perMachine = Math.ceil(wish.wanted / known.length);
+  const layouts: PlannedLayout[] = [];
+  for (const one of all) {
+    layouts.push(...(yield* groupSteps(one.base, one.fitting, perMachine)));
+  }
   return {
     ok: true,
     tried: all.reduce((sum, { tried }) => sum + tried, 0),
     fitting,
-    layouts: all.flatMap((one) => grouped(one.base, one.fitting, perMachine)),
+    layouts,
     present: presentOf(text, wish),
     leastGpus: fitting === 0 && first ? leastGpus(first, wish) : null,
   };
@@ -276,10 +287,10 @@ export function* costed(
 export const gridOf = ({ job }: Candidate): string => JSON.stringify(job.degrees);
 
 /** The candidates of one machine that fit, of each grid the quickest. */
-function candidatesOf(
+function* candidateSteps(
   base: Base,
   { risk = false, timeFactor = 1 }: PlanWish,
-): { readonly tried: number; readonly fitting: readonly Candidate[] } {
+): Generator<undefined, { readonly tried: number; readonly fitting: readonly Candidate[] }> {
   const { memoryBytes } = base;
   let tried = 0;
   const quickest = new Map<string, Candidate>();
@@ -291,6 +302,7 @@ function candidatesOf(
         quickest.set(key, candidate);
       }
     }
+    yield;
   }
   return { tried, fitting: [...quickest.values()] };
 }
@@ -301,7 +313,7 @@ function leastGpus(base: Base, wish: PlanWish): number | null {
     const gpus = base.world * 2 ** doublings;
     const text = onMachine(base.text, gpus, null);
     const larger = text === null ? null : baseOf({ text });
-    if (larger && !('reason' in larger) && candidatesOf(larger, wish).fitting.length > 0) {
+    if (larger && !('reason' in larger) && atOnce(candidateSteps(larger, wish)).fitting.length > 0) {
       return gpus;
     }
   }
@@ -441,7 +453,11 @@ function evenStages({ blocks, mtp }: Layers, pp: number, vpp: number): Chunk[][]
 }
 
 /** Candidates that the rules accept, in groups of equally quick ones, in each the simplest first. */
-function grouped(base: Base, candidates: readonly Candidate[], wanted: number): readonly PlannedLayout[] {
+function* groupSteps(
+  base: Base,
+  candidates: readonly Candidate[],
+  wanted: number,
+): Generator<undefined, readonly PlannedLayout[]> {
   const accepted: PlannedLayout[] = [];
   let checkedTexts = 0;
   for (const candidate of candidates.toSorted((a, b) => a.seconds - b.seconds)) {
@@ -455,6 +471,7 @@ function grouped(base: Base, candidates: readonly Candidate[], wanted: number): 
     if (planned) {
       accepted.push(planned);
     }
+    yield;
   }
   const groups: PlannedLayout[][] = [];
   for (const layout of accepted) {

@@ -1,5 +1,6 @@
 import { type Checked, hasErrors } from '../check';
 import type { MeasuredRun } from '../logs';
+import { atOnce } from '../steps';
 import type { LayoutFacts } from '../topology/facts';
 import { type Estimate, type EstimateResult, moduleEstimates } from './estimate';
 import { calibratedBy } from './measured';
@@ -148,14 +149,7 @@ export function* alternativeSteps(text: string): Generator<undefined, Alternativ
 }
 
 /** As `alternativeSteps`, at once. */
-export function alternatives(text: string): Alternatives {
-  const steps = alternativeSteps(text);
-  let step = steps.next();
-  while (!step.done) {
-    step = steps.next();
-  }
-  return step.value;
-}
+export const alternatives = (text: string): Alternatives => atOnce(alternativeSteps(text));
 
 /** The candidates that no other beats in both memory and time, with one more. */
 function unbeaten(candidates: readonly Candidate[], added: Candidate): Candidate[] {

@@ -1,4 +1,6 @@
+import { type Understood, understand } from '../check';
 import { applyEdits } from '../format/edit';
+import { type KeyDifference, keyDifferences, keyValues } from '../keyDifferences';
 import { type Difference, driftBetween } from './drift';
 import { launchFix } from './driftFixes';
 import { type LaunchReading, readLaunchFile } from './launchReading';
@@ -30,6 +32,36 @@ export function launchPatch(file: string, text: string, reading: LaunchReading):
   return {
     files: new Map(changed.map(([path, after]) => [path, { before: reading.files.get(path) ?? '', after }])),
     written,
+  };
+}
+
+/** How another layout gets into the launch files of one. */
+export interface LaunchChange {
+  /** Null where no launch file could be read. */
+  readonly patches: readonly LaunchPatch[] | null;
+  /** Changed keys that no patch writes. */
+  readonly byHand: readonly KeyDifference[];
+}
+
+/**
+ * What turns the launch files of a layout into those of another, and what is left to a person.
+ * @param file the layout's path
+ * @param text the other layout
+ */
+export function launchChange(
+  file: string,
+  layout: Understood,
+  text: string,
+  readings: readonly LaunchReading[],
+): LaunchChange {
+  const known = readings.filter(({ family }) => family !== null);
+  const patches = known.map((reading) => launchPatch(file, text, reading));
+  const written = new Set(patches.flatMap((patch) => patch.written.map(({ key }): string => key)));
+  return {
+    patches: patches.length > 0 ? patches : null,
+    byHand: keyDifferences(keyValues(layout), keyValues(understand(text))).filter(
+      ({ path }) => !written.has(path.join('.')),
+    ),
   };
 }
 

@@ -1,6 +1,6 @@
 // What the panel's tests, pictures and benchmarks need of the engine, and the messages that the editor makes with it.
 import { layoutMessage as messageOf } from '../../client/grid/messages';
-import { check, keyValues, tradeoffSteps } from '../../layout';
+import { atOnce, check, keyValues, recoveries, resizeLayout, tradeoffSteps, wishWithout } from '../../layout';
 import { scoresOfFacts } from '../../layout/cost';
 import { costOf } from '../../picture/cost';
 import type { PanelBase, ToPanel } from '../../webview/panel/messages';
@@ -16,12 +16,22 @@ export const layoutMessage = (text: string, title: string, base: string | null =
 
 /** What the editor sends a moment after a layout. */
 export function tradeoffsMessage(text: string): ToPanel {
-  const steps = tradeoffSteps(check(text), null);
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done) {
-      return { type: 'tradeoffs', tradeoffs: step.value };
-    }
-  }
+  return { type: 'tradeoffs', tradeoffs: atOnce(tradeoffSteps(check(text), null)) };
+}
+
+/** What the editor sends a moment after ranks were marked as failed. */
+export function recoveriesMessage(
+  text: string,
+  ranks: readonly number[],
+): Extract<ToPanel, { readonly type: 'recoveries' }> {
+  const { facts, resolved } = check(text);
+  const wish = resolved && wishWithout(resolved, ranks, 5);
+  return {
+    type: 'recoveries',
+    ranks,
+    recoveries: facts && resolved ? recoveries(facts, resolved, ranks) : [],
+    resizing: facts && resolved && wish ? resizeLayout(facts, resolved, wish) : null,
+  };
 }
 
 /** A layout to compare with, as the editor sends it. */

@@ -466,7 +466,8 @@ describe('failed ranks', () => {
         text: '-',
         closed: null,
       };
-      await send({ type: 'recoveries', ranks: [6], recoveries: [out] });
+      await send({ type: 'recoveries', ranks: [6], recoveries: [out], resizing: null });
+      await says(page, 'Looking for layouts on the nodes that are left…');
       expect(await page.locator('.card').textContent()).toMatch(/1 of 4 replicas outCompute kept75\.0 %/);
       await control(page, 'Write to file: 1 of 4 replicas out').click();
       expect(await sent(page, 'writeRecovery')).toEqual([{ type: 'writeRecovery', way: 'replicas-out', ranks: [6] }]);
@@ -474,6 +475,28 @@ describe('failed ranks', () => {
       await press(page, 'x');
       await page.getByRole('button', { name: 'Write to file', exact: true }).click();
       expect(await sent(page, 'writeFailed')).toEqual([{ type: 'writeFailed', ranks: [6] }]);
+    }));
+
+  test('the layouts on the nodes that are left are listed, each with its batch, what it keeps, and its ways into files', () =>
+    withPanel(moe, { state: { failed: [9] } }, async ({ page, send }) => {
+      const message = grid.engine.recoveriesMessage(moe, [9]);
+      await send(message);
+      const [first] = message.resizing?.ok ? message.resizing.layouts : [];
+      const name = `tp ${first?.planned.degrees.tp}`;
+      await says(page, 'Other layouts on 56 GPUs');
+      expect(await page.locator('.card').textContent()).toMatch(
+        /stays 256: 64 → \d+ micro-batches of 1Checkpoint: model loads, optimizer not as it is, RNG state lost\./,
+      );
+      for (const [label, how] of [
+        ['Preview', 'preview'],
+        ['Launch files', 'patch'],
+        ['Write to file', 'apply'],
+      ]) {
+        await control(page, new RegExp(`^${label}: ${name}`))
+          .first()
+          .click();
+        expect((await sent(page, 'tryChange')).at(-1)).toEqual({ type: 'tryChange', kind: 'resized', index: 0, how });
+      }
     }));
 
   test('one failed rank in a million is seen while the whole world is', () =>

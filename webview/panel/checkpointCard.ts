@@ -1,4 +1,13 @@
-import { type CheckpointVerdict, OUTCOME_WORDS, PART_NAMES, type PartVerdict, ShardMap } from '../../layout';
+import {
+  type CheckpointPart,
+  type CheckpointVerdict,
+  keptText,
+  OUTCOME_WORDS,
+  PART_NAMES,
+  type PartVerdict,
+  ShardMap,
+  type WayOut,
+} from '../../layout';
 import { checkpointTitle, transferSentences } from '../../picture/checkpoint';
 import { rankList } from '../../picture/rankDetails';
 import type { Scene } from '../views/view';
@@ -28,25 +37,35 @@ export function checkpointCards({ base, checkpoint, actions }: Scene): HTMLEleme
     : [];
 }
 
+/** What a layout keeps of a checkpoint in one line, and the flags where a part does not load as it is. */
+export function keptLines(checkpoint: readonly CheckpointVerdict[], { copy }: Scene['actions']): HTMLElement[] {
+  const commands = checkpoint
+    .flatMap(({ parts }) => parts)
+    .flatMap(({ part, ways }) => ways.flatMap((way) => [commandOf(part, way, copy), ' ']));
+  return checkpoint.length === 0
+    ? []
+    : [
+        h('p', { class: 'hint' }, `Checkpoint: ${keptText(checkpoint)}.`),
+        ...(commands.length === 0 ? [] : [h('p', { class: 'hint' }, ...commands)]),
+      ];
+}
+
 /** Why a part does not load as it is, and the ways out. */
 function reasons({ part, because, ways }: PartVerdict, copy: Scene['actions']['copy']): HTMLElement[] {
   return [
     h('h3', {}, PART_NAMES[part]),
     h('p', { class: 'hint' }, because),
-    ...ways.map(({ what, command }) =>
-      h(
-        'p',
-        { class: 'hint' },
-        `${what} `,
-        button(command, () => copy(command, 'command'), {
-          class: 'command',
-          title: 'Copy',
-          'data-keep': `copy ${part} ${command}`,
-        }),
-      ),
-    ),
+    ...ways.map((way) => h('p', { class: 'hint' }, `${way.what} `, commandOf(part, way, copy))),
   ];
 }
+
+/** The flags or the command of a way out, which a click copies. */
+const commandOf = (part: CheckpointPart, { what, command }: WayOut, copy: Scene['actions']['copy']): HTMLElement =>
+  button(command, () => copy(command, 'command'), {
+    class: 'command',
+    title: `${what} Copy`,
+    'data-keep': `copy ${part} ${command}`,
+  });
 
 /** The ranks that are named in a row. */
 const MAX_RUNS = 6;

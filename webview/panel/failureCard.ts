@@ -1,6 +1,8 @@
-import { countOf, failurePlan, grouped, type Recovery } from '../../layout';
+import { countOf, failurePlan, grouped, type Recovery, type Resized, type Resizing, secondsText } from '../../layout';
+import { alternativeName } from '../../layout/cost';
 import { rankList } from '../../picture/rankDetails';
 import type { Scene } from '../views/view';
+import { keptLines } from './checkpointCard';
 import { button, h, link } from './dom';
 
 /** The ways to go on without the marked ranks, each with what it costs and a button that writes it into the file; nothing where none is marked. */
@@ -10,7 +12,7 @@ export function failureCard(scene: Scene, write: (ranks: readonly number[]) => v
     return [];
   }
   const plan = failurePlan(layout, failed);
-  const others = recoveries?.ranks.join() === failed.join() ? recoveries.recoveries : [];
+  const told = recoveries?.ranks.join() === failed.join() ? recoveries : null;
   return [
     h(
       'section',
@@ -18,8 +20,9 @@ export function failureCard(scene: Scene, write: (ranks: readonly number[]) => v
       h('h2', {}, countOf(failed.length, 'failed rank')),
       h('p', {}, rankList(failed), ' ', link('Clear', clear, 'clear')),
       ...(plan ? withSpareSlots(layout.worldSize, plan, () => write(failed)) : []),
-      ...others.flatMap((recovery) => wayOn(scene, recovery)),
+      ...(told?.recoveries ?? []).flatMap((recovery) => wayOn(scene, recovery)),
       ...(plan ? [] : [h('h3', {}, 'Nonuniform TP'), h('p', { class: 'hint' }, why)]),
+      ...(told ? otherLayouts(scene, told.resizing) : []),
     ),
   ];
 }
@@ -70,6 +73,55 @@ function wayOn({ actions }: Scene, { way, title, costs, text, closed }: Recovery
             }),
           ),
         ]),
+  ];
+}
+
+/** The layouts of the job on the nodes that are left, the quickest first. */
+function otherLayouts(scene: Scene, resizing: Resizing | null): HTMLElement[] {
+  const left = resizing?.ok ? `Other layouts on ${countOf(resizing.available, 'GPU')}` : 'Other layouts';
+  const none = !resizing
+    ? 'Looking for layouts on the nodes that are left…'
+    : !resizing.ok
+      ? `None: ${resizing.reason}.`
+      : resizing.layouts.length === 0
+        ? 'None of this model and batch fits.'
+        : null;
+  return [
+    h('h3', {}, left),
+    ...(none === null ? [] : [h('p', { class: 'hint', role: 'status' }, none)]),
+    ...(resizing?.ok ? resizing.layouts.flatMap((one, index) => resized(scene, resizing, one, index)) : []),
+  ];
+}
+
+type Known = Extract<Resizing, { ok: true }>;
+
+/** One of them: what it costs, what the batch becomes, what it keeps of the checkpoint, and what can be done with it. */
+function resized({ actions }: Scene, { present, globalBatch }: Known, one: Resized, index: number): HTMLElement[] {
+  const { planned, idle, checkpoint } = one;
+  const name = alternativeName(planned);
+  const was = present && present.microbatches !== planned.microbatches ? `${grouped(present.microbatches)} → ` : '';
+  const micro = `${was}${grouped(planned.microbatches)} micro-batches of ${planned.micro}`;
+  const choice = (label: string, how: 'preview' | 'apply' | 'patch', kind: string) =>
+    button(label, () => actions.tryChange('resized', index, how), {
+      class: kind,
+      'data-keep': `${how} resized ${index}`,
+      'aria-label': `${label}: ${name}`,
+    });
+  return [
+    h('h4', {}, name),
+    costList([
+      ['Step, by estimate', secondsText(planned.seconds)],
+      ['GPUs', `${grouped(planned.gpus)}${idle > 0 ? `, ${grouped(idle)} idle` : ''}`],
+      ...(globalBatch === null ? [] : [['Batch', `stays ${grouped(globalBatch)}: ${micro}`] as const]),
+    ]),
+    ...keptLines(checkpoint, actions),
+    h(
+      'p',
+      { class: 'actions' },
+      choice('Preview', 'preview', 'secondary'),
+      choice('Launch files', 'patch', 'secondary'),
+      choice('Write to file', 'apply', 'primary'),
+    ),
   ];
 }
 

@@ -1,4 +1,12 @@
-import type { CheckpointVerdict, KeyValue, ModuleSequence, Recovery, ResolvedLayout, Severity } from '../../layout';
+import type {
+  CheckpointVerdict,
+  KeyValue,
+  ModuleSequence,
+  Recovery,
+  Resizing,
+  ResolvedLayout,
+  Severity,
+} from '../../layout';
 import type { ModuleScore, RunMark, Tradeoffs } from '../../layout/cost';
 import type { Cost, CostResult } from '../../picture/cost';
 import type { RunReport } from '../../picture/runOutcome';
@@ -87,8 +95,13 @@ export type ToPanel =
   | { readonly type: 'cursor'; readonly module: string | null }
   /** What the layout is compared with (null: with nothing any more). */
   | { readonly type: 'base'; readonly base: PanelBase | null }
-  /** How the job goes on without these ranks. */
-  | { readonly type: 'recoveries'; readonly ranks: readonly number[]; readonly recoveries: readonly Recovery[] }
+  /** How the job goes on without these ranks, and its layouts on what is left: null while they are looked for. */
+  | {
+      readonly type: 'recoveries';
+      readonly ranks: readonly number[];
+      readonly recoveries: readonly Recovery[];
+      readonly resizing: Resizing | null;
+    }
   /** What the last text is weighed against. It comes a moment after the layout. */
   | { readonly type: 'tradeoffs'; readonly tradeoffs: Tradeoffs }
   | ({ readonly type: 'smoke' } & SmokeReport)
@@ -103,9 +116,13 @@ export type ToPanel =
 export const COMPARISONS = ['nothing', 'saved', 'commit', 'file', 'run'] as const;
 export type CompareWith = (typeof COMPARISONS)[number];
 
-/** A layout that a person may put in place of the text: one change away, or one of the front. */
-export const CHANGES = ['neighbour', 'front'] as const;
+/** A layout that a person may put in place of the text: one change away, one of the front, or one on what a failure leaves. */
+export const CHANGES = ['neighbour', 'front', 'resized'] as const;
 export type ChangeKind = (typeof CHANGES)[number];
+
+/** What is done with it: shown beside the text, written into it, or shown as a patch of the launch files. */
+export const CHANGE_WAYS = ['preview', 'apply', 'patch'] as const;
+export type ChangeHow = (typeof CHANGE_WAYS)[number];
 
 /** What the panel tells the editor. */
 export type FromPanel =
@@ -125,8 +142,8 @@ export type FromPanel =
   | { readonly type: 'copy'; readonly text: string }
   /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
   | { readonly type: 'compare'; readonly with: CompareWith; readonly file: string | null }
-  /** Show what a change of the last trade-offs does to the text, or make it: one step of undo. */
-  | { readonly type: 'tryChange'; readonly kind: ChangeKind; readonly index: number; readonly how: 'preview' | 'apply' }
+  /** Show what a change that was listed does to the text, or make it: one step of undo. */
+  | { readonly type: 'tryChange'; readonly kind: ChangeKind; readonly index: number; readonly how: ChangeHow }
   /** Write a key that the file lacks, and let a person choose its value. */
   | { readonly type: 'addKey'; readonly key: string }
   /** Stay with this document, or follow the editor. */
@@ -157,7 +174,7 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
   writeRecovery: { way: oneOf('spare-nodes', 'replicas-out'), ranks: arrayOf(isIndex, MAX_FAILED) },
   copy: { text: isString },
   compare: { with: oneOf(...COMPARISONS), file: isName },
-  tryChange: { kind: oneOf(...CHANGES), index: isIndex, how: oneOf('preview', 'apply') },
+  tryChange: { kind: oneOf(...CHANGES), index: isIndex, how: oneOf(...CHANGE_WAYS) },
   addKey: { key: isString },
   lock: { locked: isBoolean },
   runSmokeJob: {},

@@ -2,7 +2,7 @@ import type { Recovery, ResolvedLayout } from '../../layout';
 import type { Diagram } from '../../picture/diagram';
 import type { Drawing } from '../../picture/drawing';
 import type { Headline } from '../../picture/headline';
-import type { ChangeKind } from '../panel/messages';
+import type { ChangeHow, ChangeKind } from '../panel/messages';
 import type { PanelModel } from '../panel/model';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
@@ -23,8 +23,8 @@ export interface Actions {
   revealLine(line: number): void;
   /** Offers the fixes of a line. */
   fixLine(line: number): void;
-  /** Shows what a change of the trade-offs does to the text, or makes it. */
-  tryChange(kind: ChangeKind, index: number, how: 'preview' | 'apply'): void;
+  /** Shows what a change that is listed does to the text, or makes it. */
+  tryChange(kind: ChangeKind, index: number, how: ChangeHow): void;
   /** Writes a key that the file lacks. */
   addKey(key: string): void;
   /** Says something to a screen reader. */

@@ -81,6 +81,37 @@ const stages = z.object({
       layers: z.array(z.string()).describe('`embedding`, `t0`, `t1`, ..., `mtp0`, ..., `loss`.'),
     }),
   ),
+  weight_updates: z
+    .array(
+      z.object({
+        phase: z.string(),
+        engine: z.string(),
+        gpus: whole.describe('Of all engines.'),
+        gpus_per_engine: whole,
+        own_gpus: z.boolean().describe('Whether the engines have GPUs of their own, whose ranks count from 0.'),
+        bytes: z
+          .number()
+          .nullable()
+          .describe('All weights once, in 16 bits; null where the sizes of the model are not known.'),
+        senders: z
+          .array(z.object({ rank: whole, stage: whole.nullable(), bytes: z.number().nullable() }))
+          .nullable()
+          .describe(
+            'Ranks that broadcast; empty where every rank gathers for the engine on its GPU, null where that is not known.',
+          ),
+        engine_ranks: z
+          .array(
+            z.object({
+              rank: whole,
+              bytes: z.number().nullable().describe('What it keeps.'),
+              held_by: z.array(whole).describe('The ranks of the trainer that hold it: of equal replicas the first.'),
+            }),
+          )
+          .describe('Of the first engine; empty where they cannot be told.'),
+      }),
+    )
+    .optional()
+    .describe('How the engines of a reinforcement-learning job get new weights, a phase each.'),
 });
 
 const tokens = z.array(z.tuple([whole, whole])).describe('Half-open ranges of token positions.');

@@ -82,7 +82,8 @@ test('a phase has a line with its engine, ranks and degrees', () => {
   const facts = factsOf(
     'world_size: 16\nparallelism: {tp: 4}\nphases: {train: {tp: 4, ep: 2}, rollout: {engine: sglang}}\n',
   );
-  expect(textsOf(worldDiagram(outlineOf(facts), 800)).slice(3, -5)).toEqual([
+  const texts = textsOf(worldDiagram(outlineOf(facts), 800));
+  expect(texts.slice(3, -7)).toEqual([
     'Phases',
     'train',
     'megatron · 16 ranks',
@@ -91,12 +92,18 @@ test('a phase has a line with its engine, ranks and degrees', () => {
     'sglang · 16 ranks',
     '0 – 15 · dp 16',
   ]);
+  expect(texts.slice(-2)).toEqual([
+    'rollout: the weights go from tp 4 to 16 sglang engines of tp 1 after each update',
+    'Engine rank 0 keeps its part, which ranks 0 – 3 hold',
+  ]);
 });
 
 test('a name and a range that their places cannot hold are shortened and moved out of the bar', () => {
   const name = 'encoder_of_images_and_videos_with_a_name_that_is_long';
   const texts = (width: number) =>
-    textsOf(worldDiagram({ worldSize: 1000, spans: [{ name, start: 990, count: 10 }], phases: [] }, width));
+    textsOf(
+      worldDiagram({ worldSize: 1000, spans: [{ name, start: 990, count: 10 }], phases: [], weights: [] }, width),
+    );
   expect(texts(1600)[0]).toBe(name);
   expect(texts(300)[0]).toMatch(/^encoder_\w*…$/);
   expect(texts(300)).toContain('990 – 999');
@@ -117,6 +124,9 @@ test('tokens have a strip for every share', () => {
 });
 
 test('a diagram with long names is text, never markup', () => {
-  const diagram = worldDiagram({ worldSize: 4, spans: [{ name: '<b>&"', start: 0, count: 4 }], phases: [] }, 400);
+  const diagram = worldDiagram(
+    { worldSize: 4, spans: [{ name: '<b>&"', start: 0, count: 4 }], phases: [], weights: [] },
+    400,
+  );
   expect(diagramSvg({ name: '', headline: { title: '', sub: '' }, diagram })).toContain('&lt;b&gt;&amp;');
 });

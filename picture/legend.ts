@@ -1,7 +1,6 @@
-import { countOf, grouped } from '../layout';
+import { countOf, grouped, rankList } from '../layout';
 import { type Colouring, colourOf, type Ground, isCycle, isRamp, type Sign } from './colour';
 import type { Isolated } from './example';
-import { rankList } from './rankDetails';
 
 /** One entry of a legend. */
 export type LegendItem =

@@ -26,9 +26,6 @@ export interface RankGroup {
 /** Groups larger than this are counted, not listed. */
 const MAX_LISTED = 4096;
 
-/** Shorter lists than this are written out. */
-const MIN_STEPPED = 5;
-
 /** The families of process groups of a layout, worked out once. */
 export const familiesOf = memoize(processGroups);
 
@@ -176,25 +173,6 @@ export function ranksOfGroup(
       .find((family) => family.name === name && family.module === module)
       ?.ranks(index) ?? []
   );
-}
-
-/** A list of ranks as text, with neighbours joined (`0 – 7, 12`), even steps said once (`0, 8, …, 56`), cut where it is long. */
-export function rankList(ranks: readonly number[], most = 12): string {
-  const step = (ranks[1] ?? 0) - (ranks[0] ?? 0);
-  if (ranks.length > MIN_STEPPED && step > 1 && ranks.every((rank, i) => rank === (ranks[0] ?? 0) + i * step)) {
-    return `${grouped(ranks[0] ?? 0)}, ${grouped(ranks[1] ?? 0)}, …, ${grouped(ranks.at(-1) ?? 0)}`;
-  }
-  const runs: string[] = [];
-  let start = 0;
-  for (let i = 1; i <= ranks.length && runs.length <= most; i++) {
-    if (ranks[i] !== (ranks[i - 1] ?? 0) + 1) {
-      const [first, last] = [ranks[start] ?? 0, ranks[i - 1] ?? 0];
-      const step = i - start > 2 ? ' – ' : ', ';
-      runs.push(first === last ? grouped(first) : `${grouped(first)}${step}${grouped(last)}`);
-      start = i;
-    }
-  }
-  return runs.length > most ? `${runs.slice(0, most).join(', ')}, … (${grouped(ranks.length)})` : runs.join(', ');
 }
 
 /** Where a rank lies on the machines: `node 1, GPU 3`. */

@@ -1,7 +1,7 @@
-import { countOf, grouped, type ResolvedLayout } from '../layout';
+import { countOf, grouped, type ResolvedLayout, rankList } from '../layout';
 import { type Colouring, type Status, statusColouring } from './colour';
 import { type Headline, subject } from './headline';
-import { placeOf, rankList } from './rankDetails';
+import { placeOf } from './rankDetails';
 
 /** What `parallelism-layout verify` found of a run, as far as it is drawn: a part of the JSON that it prints. */
 export interface RunReport {

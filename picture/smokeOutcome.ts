@@ -1,8 +1,8 @@
-import { countOf, type GroupFamily, type ResolvedLayout } from '../layout';
+import { countOf, type GroupFamily, type ResolvedLayout, rankList } from '../layout';
 import { type Colouring, type Status, statusColouring } from './colour';
 import { familyColouring } from './colourings';
 import { type Headline, subject } from './headline';
-import { familiesOf, rankList } from './rankDetails';
+import { familiesOf } from './rankDetails';
 
 /** How one process group fared in a smoke job. */
 export interface GroupResult {

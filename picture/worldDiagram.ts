@@ -1,4 +1,14 @@
-import { countOf, gapsBetween, grouped, type LayoutFacts, phaseSpans, type RankSpan, valueOr } from '../layout';
+import {
+  countOf,
+  gapsBetween,
+  grouped,
+  type LayoutFacts,
+  phaseSpans,
+  type RankSpan,
+  valueOr,
+  weightUpdateLines,
+  weightUpdates,
+} from '../layout';
 import { inkOn, moduleFill } from './colour';
 import { type Diagram, type Paint, type Part, type Shape, stacked, textAt, titleAt, wrapped } from './diagram';
 import { productText } from './headline';
@@ -25,6 +35,8 @@ export interface WorldOutline {
   readonly worldSize: number | null;
   readonly spans: readonly ModuleSpan[];
   readonly phases: readonly PhaseRow[];
+  /** How new weights reach the engines, a line each. */
+  readonly weights: readonly string[];
 }
 
 /** The world and its modules as far as a file says them. */
@@ -36,6 +48,7 @@ export function outlineOf(facts: LayoutFacts | null): WorldOutline {
     worldSize: facts?.world.size ?? facts?.world.clusterSize ?? null,
     spans,
     phases: facts ? phaseRows(facts) : [],
+    weights: facts ? weightUpdates(facts).flatMap(weightUpdateLines) : [],
   };
 }
 
@@ -208,7 +221,8 @@ export function worldDiagram(outline: WorldOutline, width: number): Diagram {
   const part = (all: readonly Row[]) => rowParts(all, { left, width, x });
   const title = { shapes: [titleAt(0, 'Phases')], height: 26 };
   const parts = [...part(modules), ...(phases.length > 0 ? [title, ...part(phases)] : [])];
-  return { width, ...stacked([...parts, axisPart(reach, { left, width, x })]) };
+  const weights = outline.weights.map((line) => wrapped(line, width, 'muted'));
+  return { width, ...stacked([...parts, axisPart(reach, { left, width, x }), ...weights]) };
 }
 
 /** Where the bars of a diagram begin and end, and where the bar of a rank begins, in pixels. */

@@ -1,4 +1,7 @@
-import { gpuKind, stageParameters, type WeightJob, weightJob } from '../cost';
+import { weightJob } from '../cost/fromLayout';
+import { gpuKind } from '../cost/gpus';
+import type { WeightJob } from '../cost/job';
+import { stageParameters } from '../cost/states';
 import type { Field } from '../format/spec';
 import type { Framework } from '../frameworks';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';

@@ -5,6 +5,7 @@ import { memoizeRecent } from '../memoize';
 import { type LayoutFacts, type ModuleFacts, orderOf } from '../topology/facts';
 import { defaultFfnHiddenSize } from '../topology/feedForward';
 import { nvlinkDomainOf } from '../topology/nvlinkDomain';
+import { isServed } from '../topology/phases';
 import { patternOf, type Stage, stagePlanOf } from '../topology/stages';
 import { gpuKind, isTpu, UNKNOWN_GPU } from './gpus';
 import {
@@ -312,7 +313,7 @@ class Reader {
 
   /** Phases whose samples another program generates. */
   #engines() {
-    return (this.#root.phases.value ?? []).filter(({ value }) => (value?.engine.value ?? 'megatron') !== 'megatron');
+    return (this.#root.phases.value ?? []).filter(({ value }) => value && isServed(value));
   }
 
   /** What engines take of the GPUs that they share with the trainer. Trainer and engine hold their memory in turn. */

@@ -510,11 +510,18 @@ export type MegatronVersion = (typeof MEGATRON_VERSIONS)[number];
 
 /** One phase of a reinforcement-learning job: a grid of its own over GPUs that phases share in turn. */
 const phaseKeys = {
-  engine: options('What runs the phase.', ['megatron', 'vllm', 'sglang'], 'megatron'),
+  engine: options(
+    'What runs the phase: Megatron Core or FSDP trains and scores, vLLM or SGLang generates.',
+    ['megatron', 'fsdp', 'vllm', 'sglang'],
+    'megatron',
+  ),
   memory_share: {
     type: 'share',
     doc: 'Share of the memory of a GPU that the engine takes: `gpu_memory_utilization` of vLLM, `mem_fraction_static` of SGLang.',
   } as ShareSpec,
+  max_model_len: count(
+    'Tokens of the longest sequence of the engine, prompt and response together: `max_model_len` of vLLM, `context_length` of SGLang.',
+  ),
   rank_offset: withDefault(0, natural('The first global rank of the phase.')),
   num_ranks: count('How many ranks the phase has.', 'world_size - rank_offset'),
   ...denseDegrees,
@@ -522,6 +529,20 @@ const phaseKeys = {
   vpp: flag('--num-virtual-stages-per-pipeline-rank', count('Virtual pipeline size.', 'no interleaving')),
   ep: expertParallel,
   expt_tp: flag('--expert-tensor-parallel-size', degree('Tensor-parallel size of the experts.', 'tp')),
+  ulysses: degree('Ulysses sequence-parallel size of a phase on FSDP.'),
+  micro_batch_size: count('Samples that one GPU trains on at a time: `critic.ppo_micro_batch_size_per_gpu` of verl.'),
+  forward_micro_batch_size: count(
+    'Samples that one GPU scores at a time: `critic.forward_micro_batch_size_per_gpu` of verl.',
+  ),
+  mini_batch_size: count(
+    'Prompts in one update of the critic: `critic.ppo_mini_batch_size` of verl.',
+    'rl.mini_batch_size',
+  ),
+  global_batch_size: count('Samples in one update of the critic: `value.train_global_batch_size` of NeMo-RL.'),
+  dynamic_batch: boolean("The critic's micro-batches are cut by tokens. Left out: as `rl.dynamic_batch`."),
+  max_tokens_per_gpu: count(
+    "Tokens that one GPU takes of the critic's micro-batch that is cut by tokens: `critic.ppo_max_token_len_per_gpu` of verl.",
+  ),
 } as const;
 
 /** The checks that a smoke job can run. */

@@ -37,6 +37,19 @@ export interface Framework {
   readonly core: CorePin | null;
   /** What becomes of a checkpoint of its own under another layout; left out where that is not known. */
   readonly checkpoint?: OwnCheckpoint;
+  /** How the engines that generate get new weights; left out where that is not known. */
+  readonly weightUpdates?: WeightUpdates;
+}
+
+/**
+ * How new weights reach the engines. Where an engine shares the trainer's GPUs, every rank gathers each tensor and hands it to the
+ * engine on its GPU.
+ */
+export interface WeightUpdates {
+  /** Who broadcasts to engines on GPUs of their own: the first rank of each pipeline stage, or rank 0 alone; null where there are none. */
+  readonly apart: 'stages' | 'first' | null;
+  /** The file and function that say so. */
+  readonly source: string;
 }
 
 /** The Megatron Core that a framework comes with; a job may run another. */

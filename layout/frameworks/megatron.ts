@@ -12,6 +12,11 @@ export const MEGATRON_BASED: readonly Framework[] = [
     revision: '624b824a89',
     source: 'THUDM/slime',
     core: { version: 'core_r0.16', source: 'MEGATRON_COMMIT of docker/Dockerfile, with patches' },
+    weightUpdates: {
+      apart: 'stages',
+      source:
+        '`UpdateWeightFromDistributed` and `UpdateWeightFromTensor` in slime/backends/megatron_utils/update_weight (THUDM/slime at 624b824a89)',
+    },
     // slime hands its flags to Megatron-LM's own parser
     // and packs samples of any length, whatever its seq_length
     rules: { own: ['slime-batch'], megatron: 'script', except: ['rollout-length'] },

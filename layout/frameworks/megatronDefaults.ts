@@ -8,6 +8,9 @@ export const DEGREES = {
   'parallelism.ep': 1,
 } as const satisfies Defaults['values'];
 
+/** The degrees of a role of a reinforcement-learning job, which frameworks take under Megatron's names. */
+export const ROLE_KEYS = ['tp', 'pp', 'vpp', 'cp', 'ep', 'expt_tp'] as const;
+
 /** What every framework with Megatron-LM's arguments has by default, in the model too. */
 export const CORE_VALUES = {
   ...DEGREES,

@@ -9,12 +9,31 @@ import { applyOverrides, resolveReferences } from '../launch/omegaconf';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { isOn, Options } from '../launch/options';
 import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
-import { type Defaults, derived, Facts, type FactValue, isKnown, mapFound, type Reason } from '../launch/value';
+import {
+  type Defaults,
+  derived,
+  Facts,
+  type FactValue,
+  type Found,
+  isKnown,
+  mapFound,
+  type Reason,
+} from '../launch/value';
 import { type Framework, parallelDegree, type Sizes, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { readEngine } from './serving';
 
-const NEMO_RL = { name: 'nemo-rl', title: 'NeMo-RL', revision: '7ea279abfb', source: 'NVIDIA-NeMo/RL' } as const;
+const NEMO_RL = {
+  name: 'nemo-rl',
+  title: 'NeMo-RL',
+  revision: '7ea279abfb',
+  source: 'NVIDIA-NeMo/RL',
+  weightUpdates: {
+    apart: 'first',
+    source:
+      '`refit_policy_generation` in nemo_rl/algorithms/grpo.py, `packed_broadcast_producer` in nemo_rl/utils/packed_tensor.py (NVIDIA-NeMo/RL at 7ea279abfb)',
+  },
+} as const;
 
 const READS =
   'Recipes with what they inherit, and runs of `run_grpo.py` and its kin with overrides: degrees under `policy.megatron_cfg` or `policy.dtensor_cfg`, the engine under `policy.generation`, `num_prompts_per_step` and `num_generations_per_prompt`, padding of packed sequences, the teacher. The world is the cluster less what generation has for itself.';
@@ -28,8 +47,7 @@ export const nemoRl: Framework = {
   ...MEGATRON_RANKS,
   core: { version: 'main', source: 'the submodule of its Megatron Bridge at 14346b65a2' },
   dividesWords: (_, sizes, world) => worldWords(sizes, world),
-  // max_new_tokens is up to max_total_sequence_length, which holds the prompt too
-  rules: { own: OWN, megatron: 'core', except: ['global-batch', 'rollout-length'] },
+  rules: { own: OWN, megatron: 'core', except: ['global-batch'] },
   reads: READS,
   notes: [
     'With `tp` of 4 or more, `train_micro_batch_size` and `logprob_batch_size` that differ are refused for their accuracy; layouts have no key for the second.',
@@ -59,7 +77,7 @@ export const nemoRlDtensor: Framework = {
       ],
     },
   ],
-  rules: { own: [...OWN, 'framework-world'], megatron: 'none', except: ['rollout-length'] },
+  rules: { own: [...OWN, 'framework-world'], megatron: 'none' },
   reads: READS,
   notes: [],
   example:
@@ -175,9 +193,10 @@ function readNemoRl(unresolved: TreeMap, missing: Reason | null): Facts {
   } else if (missing !== null) {
     readEither(tree, missing, facts);
   }
-  readRows(tree, POLICY_OPTIONS, facts);
+  readRows(tree, [...POLICY_OPTIONS, ...STEP_OPTIONS], facts);
   readGeneration(tree, facts);
   readTeacher(tree, facts);
+  readValue(tree, facts);
   readWorld(tree, missing, facts);
   deriveFromWorld(facts);
   listUnmappedTree(tree, '', MAPPED, facts);
@@ -194,12 +213,18 @@ const POLICY_OPTIONS: readonly OptionRow[] = [
   ['model.params_dtype', 'policy.precision', 'type'],
   ['model.from', 'policy.model_name', 'text'],
   ['sequence.pad_multiple', 'policy.make_sequence_length_divisible_by', 'integer'],
-  ['rl.prompts_per_step', 'grpo.num_prompts_per_step', 'integer'],
-  ['rl.samples_per_prompt', 'grpo.num_generations_per_prompt', 'integer'],
   ['rl.max_prompt_length', 'data.max_input_seq_length', 'integer'],
   ['rl.max_response_length', 'policy.generation.max_new_tokens', 'integer'],
   ['rl.colocated', 'policy.generation.colocated.enabled', 'boolean'],
 ];
+
+/** The samples of a step, by the section of the algorithm. */
+const stepOptions = (algorithm: string): readonly OptionRow[] => [
+  ['rl.prompts_per_step', `${algorithm}.num_prompts_per_step`, 'integer'],
+  ['rl.samples_per_prompt', `${algorithm}.num_generations_per_prompt`, 'integer'],
+];
+
+const STEP_OPTIONS = ['grpo', 'distillation', 'ppo'].flatMap(stepOptions);
 
 /** The sizes of the engine on PyTorch alone. */
 const DTENSOR_OPTIONS: readonly OptionRow[] = [
@@ -231,17 +256,46 @@ const ENGINES = {
     ['phases.rollout.tp', 'tensor_parallel_size', 'integer'],
     ['phases.rollout.pp', 'pipeline_parallel_size', 'integer'],
     ['phases.rollout.ep', 'expert_parallel_size', 'integer'],
+    ['phases.rollout.max_model_len', 'max_model_len', 'integer'],
+    ['phases.rollout.memory_share', 'gpu_memory_utilization', 'number'],
   ],
   sglang_cfg: [
     ['phases.rollout.tp', 'tp_size', 'integer'],
     ['phases.rollout.dp', 'dp_size', 'integer'],
     ['phases.rollout.pp', 'pp_size', 'integer'],
     ['phases.rollout.ep', 'ep_size', 'integer'],
+    ['phases.rollout.max_model_len', 'context_length', 'integer'],
+    ['phases.rollout.memory_share', 'mem_fraction_static', 'number'],
   ],
 } as const satisfies Readonly<Record<string, readonly OptionRow[]>>;
 
+/** The options of an engine with their whole paths. */
+const engineRows = (section: keyof typeof ENGINES): readonly OptionRow[] =>
+  ENGINES[section].map(([key, name, kind]) => [key, `policy.generation.${section}.${name}`, kind]);
+
+/** Degrees of another model than the policy, under the names of its engine. */
+const roleRows = (phase: 'teacher' | 'critic', section: string, isMegatron: boolean): readonly OptionRow[] =>
+  isMegatron
+    ? (['tp', 'cp', 'pp', 'ep'] as const).map((key) => [
+        `phases.${phase}.${key}`,
+        `${section}.megatron_cfg.${megatronName(`parallelism.${key}`)}`,
+        'integer',
+      ])
+    : (['tp', 'cp'] as const).map((key) => [
+        `phases.${phase}.${key}`,
+        `${section}.dtensor_cfg.${key === 'tp' ? 'tensor' : 'context'}_parallel_size`,
+        'integer',
+      ]);
+
+/** The batches of the critic. */
+const VALUE_OPTIONS: readonly OptionRow[] = [
+  ['phases.critic.global_batch_size', 'value.train_global_batch_size', 'integer'],
+  ['phases.critic.micro_batch_size', 'value.train_micro_batch_size', 'integer'],
+];
+
 const MAPPED = pathsIn(
-  [...POLICY_OPTIONS, ...DTENSOR_OPTIONS, ...ENGINES.vllm_cfg],
+  [...POLICY_OPTIONS, ...STEP_OPTIONS, ...DTENSOR_OPTIONS, ...VALUE_OPTIONS, ...roleRows('critic', 'value', false)],
+  ...[...engineRows('vllm_cfg'), ...engineRows('sglang_cfg')].map(([, path]) => path),
   // `fp8` stands under `fp8_cfg`, which has a switch of its own
   ...[...MEGATRON_OPTIONS].filter((name) => name !== 'fp8'),
   ...['cluster.num_nodes', 'cluster.gpus_per_node', 'enabled', 'context_parallel_size'],
@@ -290,10 +344,9 @@ function readEither(tree: TreeMap, missing: Reason, facts: Facts): void {
 function readGeneration(tree: TreeMap, facts: Facts): void {
   const backend = textAtPath(tree, 'policy.generation.backend');
   readRows(tree, BACKEND, facts);
-  const options = optionsOf(at(tree, `policy.generation.${engineSection(backend)}`));
-  readEngine(options, 'rollout', facts);
-  const share = ['gpu_memory_utilization', 'mem_fraction_static'].find((name) => options.has(name));
-  facts.set('phases.rollout.memory_share', share === undefined ? undefined : options.number(share));
+  const section = engineSection(backend);
+  readRows(tree, engineRows(section), facts);
+  readEngine(optionsOf(at(tree, `policy.generation.${section}`)), 'rollout', facts);
   const packing = optionsOf(at(tree, 'policy.sequence_packing'));
   const isPacked = packing.has('enabled') ? packing.boolean('enabled') : undefined;
   if (isOn(isPacked)) {
@@ -304,20 +357,19 @@ function readGeneration(tree: TreeMap, facts: Facts): void {
   }
 }
 
-const MEGATRON_TEACHER: readonly OptionRow[] = (['tp', 'cp', 'pp', 'ep'] as const).map((key) => [
-  `phases.teacher.${key}`,
-  `teacher.megatron_cfg.${megatronName(`parallelism.${key}`)}`,
-  'integer',
-]);
-
-const DTENSOR_TEACHER: readonly OptionRow[] = [
-  ['phases.teacher.tp', 'teacher.dtensor_cfg.tensor_parallel_size', 'integer'],
-  ['phases.teacher.cp', 'teacher.dtensor_cfg.context_parallel_size', 'integer'],
-];
-
 function readTeacher(tree: TreeMap, facts: Facts): void {
   const enabled = textAtPath(tree, 'teacher.megatron_cfg.enabled') === 'true';
-  readRows(tree, enabled ? MEGATRON_TEACHER : DTENSOR_TEACHER, facts);
+  readRows(tree, roleRows('teacher', 'teacher', enabled), facts);
+}
+
+/** The value model of PPO, which is its critic (nemo_rl/models/value/lm_value.py). */
+function readValue(tree: TreeMap, facts: Facts): void {
+  if (!at(tree, 'value')) {
+    return;
+  }
+  const isMegatron = textAtPath(tree, 'value.megatron_cfg.enabled') === 'true';
+  facts.set('phases.critic.engine', { value: isMegatron ? 'megatron' : 'fsdp', source: 'default' });
+  readRows(tree, [...VALUE_OPTIONS, ...roleRows('critic', 'value', isMegatron)], facts);
 }
 
 /** The section of the engine that generates. */
@@ -346,14 +398,15 @@ function readWorld(tree: TreeMap, missing: Reason | null, facts: Facts): void {
     });
     return;
   }
-  const own = optionsOf(at(tree, 'policy.generation.colocated.resources'));
-  const [ownNodes, ownGpus] = [own.integer('num_nodes'), own.integer('gpus_per_node')];
+  const own = optionsOf(at(tree, RESOURCES));
+  const isSingle = isKnown(nodes) && nodes.value === 1;
+  const one = { value: 1, source: 'default' } as const;
+  // on one node the engines take some of its GPUs, and their number of nodes may be left out
+  const ownNodes = isSingle ? one : (own.integer('num_nodes') ?? { unknown: 'resources.num_nodes' });
+  const ownGpus = own.integer('gpus_per_node') ?? { unknown: 'resources.gpus_per_node' };
   const gpus = derived([ownNodes, ownGpus], (count, each) => count * each, 'rollout_gpus');
   facts.set('rl.rollout_gpus', isKnown(gpus) ? gpus : undefined);
-  const minus = (all: number, part: number) => (all > part ? all - part : null);
-  const single = isKnown(nodes) && nodes.value === 1;
   const engine = optionsOf(at(tree, 'policy.generation.vllm_cfg'));
-  const one = { value: 1, source: 'default' } as const;
   const perEngine = derived(
     [engine.integer('tensor_parallel_size'), engine.integer('pipeline_parallel_size') ?? one],
     (tp, pp) => tp * pp,
@@ -362,17 +415,38 @@ function readWorld(tree: TreeMap, missing: Reason | null, facts: Facts): void {
   facts.set('rl.gpus_per_engine', isKnown(gpus) && isKnown(perEngine) ? perEngine : undefined);
   facts.note('Generation has GPUs of its own; the world is that of the trainer.');
   facts.apart.push('rollout');
-  if (single) {
-    setWorld(facts, {
-      nodes,
-      perNode: derived([perNode, ownGpus ?? { unknown: 'resources.gpus_per_node' }], minus, 'gpus_per_node'),
-    });
-  } else {
-    setWorld(facts, {
-      nodes: derived([nodes, ownNodes ?? { unknown: 'resources.num_nodes' }], minus, 'num_nodes'),
-      perNode,
-    });
+  const minus = (all: number, part: number) => all - part;
+  const left = isSingle
+    ? { nodes, perNode: derived([perNode, ownGpus], minus, 'gpus_per_node') }
+    : { nodes: derived([nodes, ownNodes], minus, 'num_nodes'), perNode };
+  setWorld(facts, left);
+  const refusal = refusedPlacement(isSingle, left, perNode, ownGpus);
+  if (refusal !== null) {
+    facts.note(`NeMo-RL stops: ${refusal}`);
   }
+}
+
+/** What `setup` in nemo_rl/algorithms/grpo.py says of GPUs that generation cannot have for itself; null where it can. */
+function refusedPlacement(
+  isSingle: boolean,
+  left: { readonly nodes: Found<number> | undefined; readonly perNode: Found<number> | undefined },
+  perNode: Found<number> | undefined,
+  ownGpus: Found<number>,
+): string | null {
+  const number = (found: Found<number> | undefined) => (isKnown(found) ? found.value : undefined);
+  const [all, own] = [number(perNode), number(ownGpus)];
+  const [nodes = 1, each = 1] = [number(left.nodes), number(left.perNode)];
+  if (isSingle) {
+    return each > 0
+      ? null
+      : `No enough GPUs for training, train_gpus_per_node:${each} = cluster_config['gpus_per_node']:${all} - inference_gpus_per_node:${own}`;
+  }
+  if (all !== undefined && own !== undefined && own !== all) {
+    return `${RESOURCES}.gpus_per_node must be explicitly set and equal to cluster.gpus_per_node when cluster.num_nodes > 1 and inference is non-colocated, but got inference_gpus_per_node=${own}, cluster.gpus_per_node=${all}.`;
+  }
+  return nodes > 0
+    ? null
+    : `Non-colocated mode requires train_nodes > 0 and inference_nodes > 0, got train_nodes=${nodes}`;
 }
 
 const RESOURCES = 'policy.generation.colocated.resources';
@@ -383,24 +457,27 @@ function nodesOfGeneration(writer: LayoutWriter, perNode: number): number {
   return gpus > 0 && gpus % perNode === 0 ? gpus / perNode : 0;
 }
 
-/** A recipe with the Megatron engine. */
+/** A recipe with the engine that the layout trains on. */
 export function writeNemoRl(writer: LayoutWriter): string {
   writer.requireHomogeneous('a recipe of NeMo-RL');
+  const onDtensor = writer.values.get('launch.engine')?.value === 'fsdp';
+  writer.engine = onDtensor ? 'fsdp' : 'megatron';
   const section = engineSection(writer.written('phases.rollout.engine'));
-  const engine = ENGINES[section].map(
-    ([key, name, kind]): OptionRow => [key, `policy.generation.${section}.${name}`, kind],
-  );
-  // the recipe's default is 1, not tp
-  const expertTp = writer.meant('parallelism.expt_tp');
+  const [critic, teacher] = [otherRole(writer, 'critic', 'value'), otherRole(writer, 'teacher', 'teacher')];
+  const algorithm = critic.length > 0 ? 'ppo' : teacher.length > 0 ? 'distillation' : 'grpo';
   const cluster = writer.cluster();
   const generation = cluster ? nodesOfGeneration(writer, cluster.perNode) : 0;
   writer.derives('parallelism.dp');
   return writer.yaml([
-    ...writer.rows(POLICY_OPTIONS),
-    ['policy.megatron_cfg.enabled', true],
-    ...MEGATRON_KEYS.flatMap((key) => writer.renamed(key, `${sectionOf(key)}.${megatronName(key)}`)),
-    ...(expertTp === undefined ? [] : [['policy.megatron_cfg.expert_tensor_parallel_size', expertTp] as const]),
-    ...writer.rows([...BACKEND, ...engine]),
+    ...writer.rows([...POLICY_OPTIONS, ...stepOptions(algorithm)]),
+    ...(onDtensor ? dtensorRole(writer) : megatronRole(writer)),
+    ...(writer.values.get('sequence.qkv_format')?.value === 'thd'
+      ? [['policy.sequence_packing.enabled', writer.written('sequence.qkv_format') === 'thd'] as const]
+      : []),
+    ...writer.rows([...BACKEND, ...engineRows(section)]),
+    ...critic,
+    ...writer.rows(VALUE_OPTIONS),
+    ...teacher,
     ...(cluster
       ? Object.entries({
           'cluster.num_nodes': cluster.nodes + generation,
@@ -412,4 +489,38 @@ export function writeNemoRl(writer: LayoutWriter): string {
         })
       : []),
   ]);
+}
+
+type Settings = readonly (readonly [path: string, value: FactValue])[];
+
+function megatronRole(writer: LayoutWriter): Settings {
+  // the recipe's default is 1, not tp
+  const expertTp = writer.meant('parallelism.expt_tp');
+  return [
+    ['policy.megatron_cfg.enabled', true],
+    ...MEGATRON_KEYS.flatMap((key) => writer.renamed(key, `${sectionOf(key)}.${megatronName(key)}`)),
+    ...(expertTp === undefined ? [] : [['policy.megatron_cfg.expert_tensor_parallel_size', expertTp] as const]),
+  ];
+}
+
+function dtensorRole(writer: LayoutWriter): Settings {
+  writer.derives('parallelism.pp');
+  return [
+    ['policy.megatron_cfg.enabled', false],
+    ['policy.dtensor_cfg.enabled', true],
+    ...writer.rows(DTENSOR_OPTIONS),
+  ];
+}
+
+/** Another model than the policy, where the layout has it: its engine and its degrees. */
+function otherRole(writer: LayoutWriter, phase: 'critic' | 'teacher', section: string): Settings {
+  if (![...writer.values.keys()].some((key) => key.startsWith(`phases.${phase}.`))) {
+    return [];
+  }
+  const isMegatron = (writer.meant(`phases.${phase}.engine`) ?? 'megatron') === 'megatron';
+  return [
+    [`${section}.megatron_cfg.enabled`, isMegatron],
+    [`${section}.dtensor_cfg.enabled`, !isMegatron],
+    ...writer.rows(roleRows(phase, section, isMegatron)),
+  ];
 }

@@ -1,12 +1,13 @@
-import type { LaunchFamily } from '../launch/family';
+import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/jobWorld';
 import { hasFlag, type Job, worldByDefault } from '../launch/launchers';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
 import { listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
-import type { Options } from '../launch/options';
+import { Options } from '../launch/options';
+import { at, itemsOf, optionsOf, textAtPath } from '../launch/tree';
 import { type Defaults, derived, Facts, type Found, isKnown } from '../launch/value';
-import { CORE_EXPERTS, CORE_VALUES } from './megatronDefaults';
+import { CORE_EXPERTS, CORE_VALUES, ROLE_KEYS } from './megatronDefaults';
 import { engineOptions, readEngine } from './serving';
 
 const DEFAULTS: Defaults = {
@@ -27,9 +28,13 @@ const DEFAULTS: Defaults = {
 
 const DIALECT: Dialect = { defaults: DEFAULTS, switches: 'bare', expertTpIsTp: true };
 
+/** The file with options of the roles. */
+const ROLES = 'megatron_config_path';
+
 const OWN = [
   ...[
-    ...['hf_checkpoint', 'use_dynamic_batch_size', 'sglang_mem_fraction_static'],
+    ...['hf_checkpoint', 'use_dynamic_batch_size', 'sglang_mem_fraction_static', 'sglang_context_length'],
+    ...['advantage_estimator', ROLES],
     'actor_num_nodes',
     'actor_num_gpus_per_node',
     'rollout_num_gpus',
@@ -51,7 +56,7 @@ export const slime: LaunchFamily<'slime'> = {
   defaults: [DEFAULTS],
   command: {
     evidence: (job) => (isConverter(job) || (job.program === 'python' && hasFlag(job, ...SIGNS)) ? 'own' : null),
-    read: (job) => (isConverter(job) ? readConverter(job) : readTrainer(job)),
+    read: (job, context) => (isConverter(job) ? readConverter(job) : readTrainer(job, context)),
   },
 };
 
@@ -59,12 +64,14 @@ function isConverter({ script }: Job): boolean {
   return /(^|\/)convert_hf_to_torch_dist\.py$/.test(script ?? '');
 }
 
-function readTrainer(job: Job): Facts {
+function readTrainer(job: Job, context: LaunchContext): Facts {
   const facts = new Facts();
-  const { options } = readFlags(job.args, job.place, {
+  const given = readFlags(job.args, job.place, {
     switches: new Set([...MEGATRON_SWITCHES, 'colocate', 'use_dynamic_batch_size']),
-  });
+  }).options;
+  const options = roleOptions(given, 'actor', context, facts);
   readMegatron(options, DIALECT, facts);
+  readCritic(given, context, facts);
   facts.set('model.from', options.has('hf_checkpoint') ? options.string('hf_checkpoint') : undefined);
   // forced, whatever the flags say (slime/backends/megatron_utils/arguments.py)
   facts.set('optimizer.use_distributed_optimizer', { value: true, source: 'default' });
@@ -79,6 +86,36 @@ function readTrainer(job: Job): Facts {
   deriveGlobalBatch(facts);
   listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...OWN, ...pathsIn(SAMPLES)]), facts);
   return facts;
+}
+
+/** The options of a role: the command's, and above them those that the file of `--megatron-config-path` has for it. */
+function roleOptions(given: Options, role: 'actor' | 'critic', context: LaunchContext, facts: Facts): Options {
+  const path = given.has(ROLES) ? given.string(ROLES) : undefined;
+  if (!isKnown(path)) {
+    return path ? new Options(given.entries, path.unknown) : given;
+  }
+  const tree = context.findTree(path.value)?.tree;
+  if (!tree) {
+    facts.noteMissing({ missing: `file ${path.value}` });
+    return new Options(given.entries, { missing: `file ${path.value}` });
+  }
+  const entry = itemsOf(at(tree, 'megatron')).find((one) => textAtPath(one, 'role') === role);
+  const overrides = optionsOf(at(entry, 'overrides') ?? at(entry, 'args'));
+  return new Options(new Map([...given.entries, ...overrides.entries]), given.blocked);
+}
+
+/** Where advantages are estimated with a critic, it has as many GPUs as the actor, and its options (slime/utils/arguments.py). */
+function readCritic(given: Options, context: LaunchContext, facts: Facts): void {
+  const estimator = given.has('advantage_estimator') ? given.string('advantage_estimator') : undefined;
+  if (!isKnown(estimator) || estimator.value !== 'ppo') {
+    return;
+  }
+  const own = new Facts();
+  readMegatron(roleOptions(given, 'critic', context, facts), DIALECT, own);
+  for (const key of ROLE_KEYS) {
+    facts.set(`phases.critic.${key}`, own.get(`parallelism.${key}`));
+  }
+  facts.set('phases.critic.engine', { value: 'megatron', source: 'default' });
 }
 
 /** slime's converter of Hugging Face checkpoints, which has a grid of its own. */
@@ -142,6 +179,8 @@ function setSamples(options: Options, facts: Facts): void {
   readOptions(options, SAMPLES, facts);
   facts.set('rl.dynamic_batch', options.flag('use_dynamic_batch_size'));
   facts.set('rl.colocated', options.flag('colocate'));
+  const length = 'sglang_context_length';
+  facts.set('phases.rollout.max_model_len', options.has(length) ? options.integer(length) : undefined);
   const share = 'sglang_mem_fraction_static';
   facts.set('phases.rollout.memory_share', options.has(share) ? options.number(share) : undefined);
   const one: Found<number> = { value: 1, source: 'default' };

@@ -455,6 +455,7 @@ export function deriveShards(facts: Facts): void {
 /** torchtitan's command with its settings as flags. */
 export function writeTorchtitan(writer: LayoutWriter): string {
   writer.requireHomogeneous('flags of torchtitan');
+  writer.engine = 'torchtitan';
   const length = writer.written('sequence.seq_length');
   const options = [
     ...writer.rows(TITAN_OPTIONS),

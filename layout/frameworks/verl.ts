@@ -6,13 +6,13 @@ import type { LayoutWriter } from '../launch/layoutWriter';
 import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from '../launch/megatron';
 import { applyOverrides, resolveReferences } from '../launch/omegaconf';
 import { defaultsIn, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
-import { Options } from '../launch/options';
+import { isOn, Options } from '../launch/options';
 import { textOf } from '../launch/shell/values';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
 import { type Defaults, derived, Facts, type FactValue, type Found, isKnown, type Reason } from '../launch/value';
 import { type Framework, REPLICATE, shardDegree, sized, ULYSSES } from './framework';
 import { MEGATRON_RANKS } from './megatron';
-import { DEGREES } from './megatronDefaults';
+import { DEGREES, ROLE_KEYS } from './megatronDefaults';
 import { engineOptions, readEngine } from './serving';
 
 const VERL = {
@@ -20,6 +20,11 @@ const VERL = {
   title: 'verl',
   revision: 'b178a3cd56',
   source: 'volcengine/verl',
+  weightUpdates: {
+    apart: null,
+    source:
+      '`per_tensor_generator` in verl/utils/megatron_utils.py, `rollout_mode` of the workers in verl/workers (volcengine/verl at b178a3cd56)',
+  },
 } as const;
 
 const READS =
@@ -166,6 +171,7 @@ const SAMPLES: readonly OptionRow[] = [
   ['rl.max_prompt_length', 'data.max_prompt_length', 'integer'],
   ['rl.max_response_length', 'data.max_response_length', 'integer'],
   ['phases.rollout.memory_share', `${ROLLOUT}.gpu_memory_utilization`, 'number'],
+  ['phases.rollout.max_model_len', `${ROLLOUT}.max_model_len`, 'integer'],
 ];
 
 const SUPERVISED_OPTIONS: readonly OptionRow[] = [
@@ -254,18 +260,17 @@ function readVerl(tree: TreeMap, blocked: Reason | null, configuration: string):
   });
   const strategy = textAtPath(tree, `${ACTOR}.strategy`) ?? textAtPath(tree, 'model_engine');
   const megatron = at(tree, `${ACTOR}.megatron`);
-  if (
-    strategy === 'megatron' ||
-    (strategy === null && (megatron !== undefined || configuration.includes('megatron')))
-  ) {
+  const isMegatron =
+    strategy === 'megatron' || (strategy === null && (megatron !== undefined || configuration.includes('megatron')));
+  if (isMegatron) {
     readMegatronRole(megatron, blocked, facts);
     readReference(tree, facts);
-    readCritic(tree, blocked, facts);
   } else {
     readFsdpRole(tree, blocked, facts);
   }
   readRollout(tree, blocked, facts);
   readBatch(tree, facts);
+  readCritic(tree, blocked, isMegatron, facts);
   readRows(tree, MODEL, facts);
   deriveFromWorld(facts);
   listUnmappedTree(tree, '', mapped(), facts);
@@ -276,9 +281,22 @@ function readVerl(tree: TreeMap, blocked: Reason | null, configuration: string):
 function mapped(): ReadonlySet<string> {
   return new Set([
     ...MEGATRON_OPTIONS,
-    ...pathsIn([...MODEL, ...SAMPLES]),
-    ...['nnodes', 'n_gpus_per_node', 'strategy', `${ROLLOUT}.name`, ...engineOptions(`${ROLLOUT}.`)],
-    ...['ppo_micro_batch_size_per_gpu', `${ACTOR}.fsdp_config.fsdp_size`, `${ACTOR}.${ULYSSES_SIZE}`],
+    ...pathsIn([...MODEL, ...SAMPLES, ...CRITIC, ...CRITIC_MICRO_BATCHES]),
+    ...[
+      'nnodes',
+      'n_gpus_per_node',
+      'strategy',
+      'adv_estimator',
+      'critic.enable',
+      `${ROLLOUT}.name`,
+      ...engineOptions(`${ROLLOUT}.`),
+    ],
+    ...[
+      'ppo_micro_batch_size_per_gpu',
+      `${ACTOR}.fsdp_config.fsdp_size`,
+      `${ACTOR}.${ULYSSES_SIZE}`,
+      `critic.${ULYSSES_SIZE}`,
+    ],
   ]);
 }
 
@@ -295,9 +313,6 @@ function roleOptions(megatron: Tree | undefined, blocked: Reason | null): Option
 function readMegatronRole(megatron: Tree | undefined, blocked: Reason | null, facts: Facts): void {
   readMegatron(roleOptions(megatron, blocked), DIALECT, facts);
 }
-
-/** The degrees of a role, which verl takes under Megatron's names. */
-const ROLE_KEYS = ['tp', 'pp', 'vpp', 'cp', 'ep', 'expt_tp'] as const;
 
 /** The reference model takes the actor's degrees for those that it is not given (verl/trainer/config/ref/megatron_ref.yaml). */
 function readReference(tree: TreeMap, facts: Facts): void {
@@ -316,17 +331,54 @@ function readReference(tree: TreeMap, facts: Facts): void {
   facts.set('phases.reference.engine', { value: 'megatron', source: 'default' });
 }
 
-function readCritic(tree: TreeMap, blocked: Reason | null, facts: Facts): void {
-  const given = at(tree, 'critic.megatron');
-  if (!given) {
+/** The critic's batches. */
+const CRITIC: readonly OptionRow[] = [
+  ['phases.critic.mini_batch_size', 'critic.ppo_mini_batch_size', 'integer'],
+  ['phases.critic.dynamic_batch', 'critic.use_dynamic_bsz', 'boolean'],
+  ['phases.critic.max_tokens_per_gpu', 'critic.ppo_max_token_len_per_gpu', 'integer'],
+];
+
+/** Those that count where micro-batches are counted in samples. */
+const CRITIC_MICRO_BATCHES: readonly OptionRow[] = [
+  ['phases.critic.micro_batch_size', 'critic.ppo_micro_batch_size_per_gpu', 'integer'],
+  ['phases.critic.forward_micro_batch_size', 'critic.forward_micro_batch_size_per_gpu', 'integer'],
+];
+
+/** A critic exists where it is enabled, or where advantages are estimated with it (verl/trainer/ppo/utils.py `need_critic`). */
+function hasCritic(tree: TreeMap): boolean {
+  const enabled = textAtPath(tree, 'critic.enable');
+  return enabled === null || enabled === 'null'
+    ? /^gae$/i.test(textAtPath(tree, 'algorithm.adv_estimator') ?? 'gae')
+    : enabled === 'true';
+}
+
+function readCritic(tree: TreeMap, blocked: Reason | null, isMegatron: boolean, facts: Facts): void {
+  const critic = at(tree, 'critic');
+  if (!critic) {
     return;
   }
-  const own = new Facts();
-  readMegatron(roleOptions(given, blocked), DIALECT, own);
-  for (const key of ROLE_KEYS) {
-    facts.set(`phases.critic.${key}`, own.get(`parallelism.${key}`));
+  if (!hasCritic(tree)) {
+    facts.note('There is no critic: what critic.* sets takes no effect with this adv_estimator.');
+    return;
   }
-  facts.set('phases.critic.engine', { value: 'megatron', source: 'default' });
+  const strategy = textAtPath(tree, 'critic.strategy') ?? (isMegatron ? 'megatron' : 'fsdp');
+  const onMegatron = strategy === 'megatron';
+  facts.set('phases.critic.engine', { value: onMegatron ? 'megatron' : 'fsdp', source: 'default' });
+  if (onMegatron) {
+    const own = new Facts();
+    readMegatron(roleOptions(at(tree, 'critic.megatron'), blocked), DIALECT, own);
+    for (const key of ROLE_KEYS) {
+      facts.set(`phases.critic.${key}`, own.get(`parallelism.${key}`));
+    }
+  } else {
+    const options = optionsOf(critic);
+    facts.set('phases.critic.ulysses', options.has(ULYSSES_SIZE) ? options.integer(ULYSSES_SIZE) : undefined);
+  }
+  readRows(tree, CRITIC, facts);
+  const isDynamic = facts.get('phases.critic.dynamic_batch') ?? facts.get('rl.dynamic_batch');
+  if (!isOn(isDynamic)) {
+    readRows(tree, CRITIC_MICRO_BATCHES, facts);
+  }
 }
 
 /** FSDP has no tensor or pipeline parallelism; sequences are spread by Ulysses. */
@@ -370,23 +422,61 @@ function readBatch(tree: TreeMap, facts: Facts): void {
 export function writeVerl(writer: LayoutWriter): string {
   writer.requireHomogeneous('overrides of verl');
   const cluster = writer.cluster();
-  const hasReference = [...writer.values.keys()].some((key) => key.startsWith('phases.reference.'));
-  const degrees = (section: 'parallelism' | 'phases.reference', role: string) =>
-    ROLE_KEYS.flatMap((key) =>
-      writer.renamed(`${section}.${key}`, `actor_rollout_ref.${role}.megatron.${megatronName(`parallelism.${key}`)}`),
-    );
+  const onFsdp = writer.values.get('launch.engine')?.value === 'fsdp';
+  writer.engine = onFsdp ? 'fsdp' : 'megatron';
   const overrides: (readonly [string, FactValue])[] = [
-    [`${ACTOR}.strategy`, 'megatron'],
-    ...degrees('parallelism', 'actor'),
-    ...degrees(hasReference ? 'phases.reference' : 'parallelism', 'ref'),
-    [`${ACTOR}.megatron.sequence_parallel`, writer.written('sequence.sequence_parallel') ?? false],
-    ...writer.renamed('optimizer.use_distributed_optimizer', `${ACTOR}.megatron.use_distributed_optimizer`),
+    ...(onFsdp ? fsdpRole(writer) : megatronRoles(writer)),
     ...writer.rows([...MODEL, ...SAMPLES, ...MICRO_BATCH, ...ROLLOUT_OPTIONS]),
+    ...criticRole(writer),
     ...(cluster ? Object.entries({ 'trainer.nnodes': cluster.nodes, 'trainer.n_gpus_per_node': cluster.perNode }) : []),
   ];
-  writer.derives('phases.reference.engine', 'parallelism.dp', 'parallelism.expt_dp');
+  const configuration = onFsdp ? 'ppo_trainer' : 'ppo_megatron_trainer';
   return writer.command(
-    'python3 -m verl.trainer.main_ppo --config-path=config --config-name=ppo_megatron_trainer',
+    `python3 -m verl.trainer.main_ppo --config-path=config --config-name=${configuration}`,
     overrides.map(([name, value]) => [`${name}=${typeof value === 'boolean' ? writer.python(value) : String(value)}`]),
   );
+}
+
+type Overrides = readonly (readonly [string, FactValue])[];
+
+function degreesOf(writer: LayoutWriter, section: 'parallelism' | 'phases.reference' | 'phases.critic', role: string) {
+  return ROLE_KEYS.flatMap((key) =>
+    writer.renamed(`${section}.${key}`, `${role}.megatron.${megatronName(`parallelism.${key}`)}`),
+  );
+}
+
+function megatronRoles(writer: LayoutWriter): Overrides {
+  const hasReference = [...writer.values.keys()].some((key) => key.startsWith('phases.reference.'));
+  writer.derives('phases.reference.engine', 'parallelism.dp', 'parallelism.expt_dp');
+  return [
+    [`${ACTOR}.strategy`, 'megatron'],
+    ...degreesOf(writer, 'parallelism', ACTOR),
+    ...degreesOf(writer, hasReference ? 'phases.reference' : 'parallelism', 'actor_rollout_ref.ref'),
+    [`${ACTOR}.megatron.sequence_parallel`, writer.written('sequence.sequence_parallel') ?? false],
+    ...writer.renamed('optimizer.use_distributed_optimizer', `${ACTOR}.megatron.use_distributed_optimizer`),
+  ];
+}
+
+function fsdpRole(writer: LayoutWriter): Overrides {
+  writer.derives('parallelism.dp', 'fsdp.data_parallel_replicate_degree');
+  return [
+    [`${ACTOR}.strategy`, 'fsdp'],
+    ...writer.renamed('parallelism.ulysses', `${ACTOR}.${ULYSSES_SIZE}`),
+    ...writer.renamed('fsdp.data_parallel_shard_degree', `${ACTOR}.fsdp_config.fsdp_size`),
+  ];
+}
+
+function criticRole(writer: LayoutWriter): Overrides {
+  if (![...writer.values.keys()].some((key) => key.startsWith('phases.critic.'))) {
+    return [];
+  }
+  const strategy = writer.meant('phases.critic.engine') ?? 'megatron';
+  return [
+    ['algorithm.adv_estimator', 'gae'],
+    ['critic.strategy', strategy],
+    ...(strategy === 'megatron' ? degreesOf(writer, 'phases.critic', 'critic') : []),
+    ...(strategy === 'fsdp' ? writer.renamed('phases.critic.ulysses', `critic.${ULYSSES_SIZE}`) : []),
+    // the settings of a critic on Megatron Core have no size for scoring alone
+    ...writer.rows([...CRITIC, ...(strategy === 'fsdp' ? CRITIC_MICRO_BATCHES : CRITIC_MICRO_BATCHES.slice(0, 1))]),
+  ];
 }

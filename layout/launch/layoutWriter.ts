@@ -1,5 +1,6 @@
 import { pythonText, shellWord, yamlText } from '../escape';
 import type { KeyPath } from '../format/keys';
+import type { Engine } from '../frameworks/framework';
 import { needsOneQueue } from '../topology/deviceQueues';
 import { type OptionRow, writtenRows } from './optionRows';
 import { RECORDING } from './recording';
@@ -67,6 +68,8 @@ export class LayoutWriter {
   readonly used = new Set<KeyPath>();
   /** Where the exported form differs from the layout. */
   readonly notes: string[] = [];
+  /** What trains in the exported form. */
+  engine: Engine = 'megatron';
 
   constructor(
     readonly values: LayoutValues,

@@ -89,7 +89,7 @@ export function exportLayout(text: string, target: ExportTarget, settings: Launc
     writer.notes.push(`The sizes of ${model.name} are written out: this form does not name models.`);
   }
   const engine = values.get('launch.engine')?.value;
-  const isOther = engine !== undefined && engine !== (target === 'torchtitan' ? 'torchtitan' : 'megatron');
+  const isOther = engine !== undefined && engine !== writer.engine;
   if (isOther) {
     writer.notes.push(`The layout trains on ${engine}; this form does not.`);
   }

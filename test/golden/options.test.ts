@@ -38,7 +38,7 @@ const REFUSED: Readonly<Record<ExportTarget, (text: string) => string[]>> = {
       argumentsOf(text, 'verl.trainer.main_ppo')
         .slice(2)
         .map((word) => [word.slice(0, word.indexOf('=')), parse(word.slice(word.indexOf('=') + 1))]),
-      (path) => OPTIONS.verl?.get(path),
+      (path) => OPTIONS[text.includes('--config-name=ppo_trainer') ? 'verl-fsdp' : 'verl']?.get(path),
     ),
   torchtitan: (text) => refusedSettings(argumentsOf(text, 'torchtitan.train').slice(4)),
   'module-grid-spec': (text) => refusedKeywords(text, 'module-grid-spec'),

@@ -59,6 +59,10 @@ NEMO_RL = (
     ("policy.generation", "SGLangConfig"),
     ("cluster", "ClusterConfig"),
     ("grpo", "GRPOConfig"),
+    ("ppo", "PPOConfig"),
+    ("distillation", "DistillationConfig"),
+    ("value", "ValueConfig"),
+    ("teacher", "PolicyConfig"),
     ("data", "DataConfig"),
 )
 
@@ -230,6 +234,15 @@ def of_defaults(value: Any, path: str = "") -> Options:
     return {path[1:]: "any" if is_open else {"dict": "map"}.get(kind, kind)}
 
 
+def of_trainer(folder: Path, configuration: str) -> Options:
+    """The options of a trainer of verl, by the defaults that its configuration is composed to."""
+    repository, revision = SOURCES["verl"]
+    path = f"verl/trainer/config/_generated_{configuration}.yaml"
+    defaults = yaml.safe_load(git(clone(folder, repository), "show", f"{revision}:{path}"))
+    sections = ("actor_rollout_ref.", "critic.", "algorithm.", "trainer.", "data.")
+    return {key: kind for key, kind in of_defaults(defaults).items() if key.startswith(sections)}
+
+
 def recorded(folder: Path) -> dict[str, Options]:
     def tree(name: str, *folders: str) -> list[tuple[Path, str, str]]:
         repository, revision = SOURCES[name]
@@ -242,19 +255,14 @@ def recorded(folder: Path) -> dict[str, Options]:
     nonuniform = Classes(*tree("megatron-dev", "megatron/core"))
     dev = megatron_of(folder, "megatron-dev")["megatron-dev"]
     main = megatron_of(folder, "megatron")
-    verl, revision = SOURCES["verl"]
-    defaults = git(clone(folder, verl), "show", f"{revision}:verl/trainer/config/_generated_ppo_megatron_trainer.yaml")
     return {
         **main,
         # what dev has beside main
         "megatron-dev": {name: kind for name, kind in dev.items() if name not in main["megatron"]},
         "bridge": joined(*(bridge.options(name, f"{section}.", depth=3) for section, name in BRIDGE)),
         "torchtitan": titan.options("ParallelismConfig", "parallelism.") | titan.options("TrainingConfig", "training."),
-        "verl": {
-            key: kind
-            for key, kind in of_defaults(yaml.safe_load(defaults)).items()
-            if key.startswith(("actor_rollout_ref.", "trainer.", "data."))
-        },
+        "verl": of_trainer(folder, "ppo_megatron_trainer"),
+        "verl-fsdp": of_trainer(folder, "ppo_trainer"),
         "nemo-rl": joined(*(reinforcement.options(name, f"{section}.") for section, name in NEMO_RL)),
         "module-grid-spec": Classes(*tree("megatron", "examples/mimo")).options("ModuleGridSpec", ""),
         "ntp-config": nonuniform.options("NonuniformTPConfig", ""),

@@ -5,11 +5,11 @@ import {
   OUTCOME_WORDS,
   PART_NAMES,
   type PartVerdict,
+  rankList,
   ShardMap,
   type WayOut,
 } from '../../layout';
 import { checkpointTitle, transferSentences } from '../../picture/checkpoint';
-import { rankList } from '../../picture/rankDetails';
 import type { Scene } from '../views/view';
 import { button, h } from './dom';
 

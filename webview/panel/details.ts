@@ -1,4 +1,4 @@
-import { countOf, denseGrid, grouped, type KeyDifference, type ResolvedModule } from '../../layout';
+import { countOf, denseGrid, grouped, type KeyDifference, type ResolvedModule, rankList } from '../../layout';
 import { layersOf } from '../../picture/blocks';
 import { changeKindsOf } from '../../picture/changeColouring';
 import { valueText } from '../../picture/comparison';
@@ -16,7 +16,6 @@ import {
   namedFamilies,
   nodesOf,
   placeOf,
-  rankList,
   ranksOfGroup,
 } from '../../picture/rankDetails';
 import { nvlinkRanks, reachOf } from '../../picture/reach';

@@ -1,6 +1,14 @@
-import { countOf, failurePlan, grouped, type Recovery, type Resized, type Resizing, secondsText } from '../../layout';
+import {
+  countOf,
+  failurePlan,
+  grouped,
+  type Recovery,
+  type Resized,
+  type Resizing,
+  rankList,
+  secondsText,
+} from '../../layout';
 import { alternativeName } from '../../layout/cost';
-import { rankList } from '../../picture/rankDetails';
 import type { Scene } from '../views/view';
 import { keptLines } from './checkpointCard';
 import { button, h, link } from './dom';

@@ -64,6 +64,7 @@ describe('messages between the panel and the editor', () => {
         { name: 'language', start: 4, count: 4 },
       ],
       phases: [],
+      weights: [],
     });
     expect(diagnostics).toMatchObject([{ code: 'dense-factorization', module: 'language', line: 4 }]);
   });

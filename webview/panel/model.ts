@@ -19,7 +19,7 @@ export class PanelModel {
   layout: ResolvedLayout | null = null;
   /** Whether the text has changed since into one that does not resolve. */
   isStale = false;
-  outline: WorldOutline = { worldSize: null, spans: [], phases: [] };
+  outline: WorldOutline = { worldSize: null, spans: [], phases: [], weights: [] };
   diagnostics: readonly PanelDiagnostic[] = [];
   sequences: readonly ModuleSequence[] = [];
   shards: readonly PanelShards[] = [];

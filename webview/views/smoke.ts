@@ -1,7 +1,6 @@
-import { countOf, grouped } from '../../layout';
+import { countOf, grouped, rankList } from '../../layout';
 import { coordinateLines } from '../../picture/drawing';
 import { physicalPlacement } from '../../picture/physical';
-import { rankList } from '../../picture/rankDetails';
 import { type FamilyOutcome, OUTCOMES, type SmokeOutcome, smokeHeadline } from '../../picture/smokeOutcome';
 import { h, invitation, link, picker, tableOf, tableRow } from '../panel/dom';
 import type { Scene, View } from './view';

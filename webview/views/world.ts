@@ -38,7 +38,7 @@ export function worldSheet(
   diagnostics: readonly PanelDiagnostic[],
   actions: Pick<Actions, 'revealModule' | 'revealLine' | 'fixLine'>,
 ): HTMLElement {
-  const { worldSize, spans, phases } = outline;
+  const { worldSize, spans, phases, weights } = outline;
   const { reach } = extentOf(outline);
   const faults = faultsOf(outline);
   const axis = h('div', { class: 'ticks' }, ...ticksOf(reach).map((tick) => tickMark(tick, reach)));
@@ -51,6 +51,7 @@ export function worldSheet(
     ...(phases.length > 0 ? [h('h3', {}, 'Phases')] : []),
     ...phases.map((phase, i) => phaseRow(phase, spans.length + i, reach)),
     h('div', { class: 'world-row axis' }, h('div', { class: 'world-name' }), axis),
+    ...(weights.length > 0 ? [h('ul', { class: 'note' }, ...weights.map((line) => h('li', {}, line)))] : []),
     ...diagnosticList(diagnostics.filter(isOfWorld), actions),
   );
 }

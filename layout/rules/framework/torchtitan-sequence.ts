@@ -6,11 +6,11 @@ import { otherSource } from '../source';
 
 export const torchtitanSequence: Rule = {
   code: 'torchtitan-sequence',
-  severity: 'warning',
+  severity: 'error',
   title: 'The tokens of a micro-batch do not divide among their ranks',
-  effect: 'torchtitan stops on every rank, unless its own count of tokens differs from these',
-  what: 'The tokens of a micro-batch (`seq_length * micro_batch_size`) of a torchtitan job are not a multiple of `tp` (sequence parallelism, which is on unless `sequence_parallel: false`) times `2 * cp` (with `cp` above 1); or each sequence is not, which versions that cut sequence by sequence need.',
-  why: 'Sequence parallelism and context parallelism cut the tokens among their ranks. Without the check, shapes differ between ranks and a reshape fails in the first layer. It is a warning: versions that count `num_tokens_per_microbatch_per_dp_rank` check that number in place of the product.',
+  effect: 'torchtitan stops on every rank',
+  what: 'The tokens of a micro-batch (`seq_length * micro_batch_size`) of a torchtitan job are not a multiple of `tp` (sequence parallelism, which is on unless `sequence_parallel: false`) times `2 * cp` (with `cp` above 1). It is a warning where the micro-batch is not written, or only each sequence is no multiple: versions that cut sequence by sequence stop, others do not.',
+  why: 'Sequence parallelism and context parallelism cut the tokens among their ranks. Without the check, shapes differ between ranks and a reshape fails in the first layer.',
   failing:
     'layout: 1\nworld_size: 4\nlaunch: {family: torchtitan}\nparallelism: {tp: 4}\nsequence: {seq_length: 8190}\nbatch: {micro_batch_size: 1}\n',
   sources: [
@@ -36,20 +36,23 @@ export const torchtitanSequence: Rule = {
     const better = nearestMultiples(divisor, length);
     const factors = [...(byTp > 1 ? [`tp ${tp}`] : []), ...(cp > 1 ? [`2 x cp ${cp}`] : [])].join(' x ');
     const by = factors.includes('x') ? `${factors} = ${divisor}` : factors;
-    const isWhole = tokens % divisor === 0;
+    // torchtitan counts the tokens of a micro-batch; it counted those of a sequence before
+    const isSure = micro?.value !== undefined && tokens % divisor !== 0;
+    const others = tokens % divisor === 0 ? `, only the ${tokens} tokens of a micro-batch are` : '';
     yield {
-      message: isWhole
-        ? `seq_length ${length} is not a multiple of ${by}, only the ${tokens} tokens of a micro-batch are: versions of torchtitan that cut each sequence fail. Use ${eitherNumber(better)}.`
-        : `seq_length ${length}${tokens === length ? '' : ` x micro_batch_size ${micro?.value} = ${tokens} tokens`} is not a multiple of ${by}. Use ${eitherNumber(better)}.`,
+      ...(!isSure && { severity: 'warning' as const }),
+      message: isSure
+        ? `seq_length ${length}${tokens === length ? '' : ` x micro_batch_size ${micro?.value} = ${tokens} tokens`} is not a multiple of ${by}. Use ${eitherNumber(better)}.`
+        : `seq_length ${length} is not a multiple of ${by}${others}: versions of torchtitan that cut each sequence fail. Use ${eitherNumber(better)}.`,
       span: sequence.seq_length.span,
       related: [
         ...(byTp > 1 ? writtenRelated('tp', module.fields.tp) : []),
         ...(cp > 1 ? writtenRelated('cp', module.fields.cp) : []),
         ...(micro?.value !== undefined && micro.value > 1 ? [valueRelated('micro_batch_size', micro)] : []),
       ],
-      predicts: isWhole
-        ? null
-        : `The number of tokens per pipeline microbatch (${tokens}) must be divisible by ${divisor} for the configured sequence/context parallelism.`,
+      predicts: isSure
+        ? `The number of tokens per pipeline microbatch (${tokens}) must be divisible by ${divisor} for the configured sequence/context parallelism.`
+        : null,
       fixes: better.map((size) => changeFix('seq_length', sequence.seq_length, size)),
     };
   },

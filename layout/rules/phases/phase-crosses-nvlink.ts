@@ -1,8 +1,8 @@
 import { valueOr } from '../../topology/facts';
+import { phaseSpans } from '../../topology/phases';
 import { job } from '../examples';
 import type { Rule } from '../rule';
 import { otherSource } from '../source';
-import { phaseSpans } from './phaseSpans';
 
 export const phaseCrossesNvlink: Rule = {
   code: 'phase-crosses-nvlink',

@@ -2,6 +2,7 @@ import type { Span } from '../../diagnostic';
 import type { PhaseKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import { valueOr } from '../../topology/facts';
+import { isServed } from '../../topology/phases';
 import { job } from '../examples';
 import { culpritOf, type Factor, fittingSizes, problemOf, type ReplicaRanks } from '../factorization/replica';
 import { changeFix } from '../fixes';
@@ -14,7 +15,7 @@ export const phaseFactorization: Rule = {
   severity: 'error',
   title: 'The degrees of a phase do not divide its ranks',
   effect: 'the phase stops on every rank',
-  what: '`tp * gtp_remat * cp * pp` or `expt_tp * ep * pp` of a phase does not divide its ranks, or its ranks lie beyond the world.',
+  what: '`tp * gtp_remat * cp * pp * ulysses` or `expt_tp * ep * pp` of a phase does not divide its ranks, or its ranks lie beyond the world.',
   why: 'Each phase of a reinforcement-learning job lays its own grid over the GPUs that phases share.',
   failing: job(8, 'tp: 2', 'phases: {rollout: {engine: vllm, tp: 3}}'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
@@ -42,17 +43,16 @@ export const phaseFactorization: Rule = {
 
 /** A replica of the phase, and one of its experts. */
 function replicasOf(phase: Section<PhaseKeys>): ReplicaRanks[] {
-  const factor = (name: 'tp' | 'gtp_remat' | 'cp' | 'pp' | 'ep'): Factor => ({
+  const factor = (name: 'tp' | 'gtp_remat' | 'cp' | 'pp' | 'ep' | 'ulysses'): Factor => ({
     name,
     size: valueOr(phase[name], 1) ?? 1,
     field: phase[name],
   });
   const [tp, pp, ep] = [factor('tp'), factor('pp'), factor('ep')];
   // vLLM and SGLang spread experts over the ranks of tp
-  const serves = valueOr(phase.engine, 'megatron') !== 'megatron';
   const exptTp = {
     name: 'expt_tp',
-    size: valueOr(phase.expt_tp, serves ? Math.max(1, Math.floor(tp.size / ep.size)) : tp.size) ?? tp.size,
+    size: valueOr(phase.expt_tp, isServed(phase) ? Math.max(1, Math.floor(tp.size / ep.size)) : tp.size) ?? tp.size,
     field: phase.expt_tp,
   };
   const replica = (title: string, ...factors: readonly Factor[]): ReplicaRanks => ({
@@ -61,7 +61,7 @@ function replicasOf(phase: Section<PhaseKeys>): ReplicaRanks[] {
     ranks: factors.reduce((product, { size }) => product * size, 1),
   });
   return [
-    replica('a replica', tp, factor('gtp_remat'), factor('cp'), pp),
+    replica('a replica', tp, factor('gtp_remat'), factor('cp'), pp, factor('ulysses')),
     ...(ep.size > 1 ? [replica('an expert replica', exptTp, ep, pp)] : []),
   ];
 }

@@ -1,8 +1,8 @@
+import { type PhaseSpan, phaseSpans } from '../../topology/phases';
 import { job } from '../examples';
 import { setFix } from '../fixes';
 import type { Rule } from '../rule';
 import { FORMAT_SOURCE } from '../source';
-import { type PhaseSpan, phaseSpans } from './phaseSpans';
 
 export const phaseOverlap: Rule = {
   code: 'phase-overlap',

@@ -1,16 +1,16 @@
 import { changeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
-import type { Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
-import { rolloutsOf } from './rollouts';
+import { type Rollouts, rolloutsOf, type Trainer, trainersOf } from './rollouts';
 
 export const nemoRlBatch: Rule = {
   code: 'nemo-rl-batch',
   severity: 'error',
   title: "NeMo-RL's batches do not divide, or its padding does not fit the ranks",
   effect: 'NeMo-RL stops when it shards the first batch',
-  what: 'In a NeMo-RL job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of `global_batch_size`; `global_batch_size` is not a multiple of the data-parallel ranks; or packed sequences (`qkv_format: thd`) on Megatron Core are padded to `pad_multiple`, which is not a multiple of `2 * cp` (with `cp` above 1) times `tp` (with sequence parallelism).',
+  what: 'In a NeMo-RL job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of `global_batch_size`; `global_batch_size` is not a multiple of the data-parallel ranks (that of the phase `critic` is held to the same); or packed sequences (`qkv_format: thd`) on Megatron Core are padded to `pad_multiple`, which is not a multiple of `2 * cp` (with `cp` above 1) times `tp` (with sequence parallelism).',
   why: 'A step is cut into global batches, a global batch into equal shards, one a data-parallel rank. Each packed sequence is cut on its own, so its padded length must divide among the ranks that share it.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: nemo-rl}\nparallelism: {tp: 2, cp: 2}\nsequence: {qkv_format: thd, sequence_parallel: true, pad_multiple: 4}\n',
@@ -23,34 +23,10 @@ export const nemoRlBatch: Rule = {
     ),
   ],
   *check(facts) {
-    const { root, modules, framework } = facts;
+    const { modules, framework } = facts;
     const rollouts = rolloutsOf(facts);
-    const global = root.batch.value?.global_batch_size;
-    const dp = modules[0]?.dp;
-    if (rollouts && global?.value !== undefined) {
-      const { prompts, samples, rl } = rollouts;
-      const total = prompts * samples;
-      if (total % global.value !== 0) {
-        yield {
-          message: `prompts_per_step ${prompts} x samples_per_prompt ${samples} = ${total} samples, not a multiple of global_batch_size ${global.value}. Use global_batch_size ${total}.`,
-          span: global.span,
-          related: [
-            valueRelated('prompts_per_step', rl.prompts_per_step),
-            ...writtenRelated('samples_per_prompt', rl.samples_per_prompt),
-          ],
-          predicts: `Total batch size (${total}) is not a multiple of batch_size (${global.value})`,
-          fixes: [changeFix('global_batch_size', global, total)],
-        };
-      }
-    }
-    if (global?.value !== undefined && dp !== undefined && global.value % dp !== 0) {
-      const better = nearestMultiples(dp, global.value);
-      yield {
-        message: `global_batch_size ${global.value} does not divide among ${dp} data-parallel ranks. Use global_batch_size ${eitherNumber(better)}.`,
-        span: global.span,
-        predicts: `Batch size (${global.value}) is not a multiple of shards (${dp})`,
-        fixes: better.map((size) => changeFix('global_batch_size', global, size)),
-      };
+    for (const trainer of trainersOf(facts)) {
+      yield* batchReports(rollouts, trainer);
     }
     const [module] = modules;
     const sequence = module?.sequence.value;
@@ -76,3 +52,34 @@ export const nemoRlBatch: Rule = {
     }
   },
 };
+
+/** A step is whole batches of the policy, and of the critic; a batch is whole shards of their data-parallel ranks. */
+function* batchReports(rollouts: Rollouts | null, { role, global, dp }: Trainer): Iterable<Report> {
+  if (global?.value === undefined) {
+    return;
+  }
+  const of = role === 'critic' ? ' of the critic' : '';
+  const total = rollouts ? rollouts.prompts * rollouts.samples : 0;
+  if (rollouts && total % global.value !== 0) {
+    const { prompts, samples, rl } = rollouts;
+    yield {
+      message: `prompts_per_step ${prompts} x samples_per_prompt ${samples} = ${total} samples, not a multiple of global_batch_size ${global.value}${of}. Use global_batch_size ${total}.`,
+      span: global.span,
+      related: [
+        valueRelated('prompts_per_step', rl.prompts_per_step),
+        ...writtenRelated('samples_per_prompt', rl.samples_per_prompt),
+      ],
+      predicts: `Total batch size (${total}) is not a multiple of batch_size (${global.value})`,
+      fixes: [changeFix('global_batch_size', global, total)],
+    };
+  }
+  if (global.value % dp !== 0) {
+    const better = nearestMultiples(dp, global.value);
+    yield {
+      message: `global_batch_size ${global.value} does not divide among ${dp} data-parallel ranks${of}. Use global_batch_size ${eitherNumber(better)}.`,
+      span: global.span,
+      predicts: `Batch size (${global.value}) is not a multiple of shards (${dp})`,
+      fixes: better.map((size) => changeFix('global_batch_size', global, size)),
+    };
+  }
+}

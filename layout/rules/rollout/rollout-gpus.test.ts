@@ -12,6 +12,13 @@ test('rollout-gpus', () => {
     'no whole engines': of(2, 'rollout_gpus: 6'),
     'an engine of two stages': of(2, 'rollout_gpus: 4', 'engine: sglang, tp: 4, pp: 2'),
     'no whole engines of a size that is written': of(2, 'rollout_gpus: 4, gpus_per_engine: 3'),
+    'NeMo-RL gives whole nodes to generation': job(
+      16,
+      'tp: 4',
+      'launch: {family: nemo-rl}',
+      'cluster: {nodes: 2, gpus_per_node: 8}',
+      'rl: {colocated: false, rollout_gpus: 4}',
+    ),
     'colocated engines have no GPUs of their own': of(2, 'colocated: true, rollout_gpus: 16'),
   });
   expect(said).toMatchInlineSnapshot(`
@@ -28,6 +35,8 @@ test('rollout-gpus', () => {
     no whole engines of a size that is written: error at "4": rollout_gpus 4 is not a multiple of the 3 GPUs of an engine. Use rollout_gpus 3 or 6.
       = at "3": gpus_per_engine is 3 here
       = suggestion: Change rollout_gpus to 3: rl: {rollout_gpus: [-4-]{+3+}, gpus_per_engine: 3}
-      = suggestion: Change rollout_gpus to 6: rl: {rollout_gpus: [-4-]{+6+}, gpus_per_engine: 3}"
+      = suggestion: Change rollout_gpus to 6: rl: {rollout_gpus: [-4-]{+6+}, gpus_per_engine: 3}
+    NeMo-RL gives whole nodes to generation: error at "4": rollout_gpus 4 is no whole nodes of 8 GPUs: with several nodes NeMo-RL gives whole ones to generation. Use rollout_gpus 8.
+      = suggestion: Change rollout_gpus to 8: rl: {colocated: false, rollout_gpus: [-4-]{+8+}}"
   `);
 });

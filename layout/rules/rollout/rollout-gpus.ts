@@ -18,7 +18,7 @@ export const rolloutGpus: Rule = {
     otherSource('`_get_placement_group_layout` in slime/ray/placement_group.py (THUDM/slime at 624b824a89)'),
     FORMAT_SOURCE,
   ],
-  *check({ root, world }) {
+  *check({ root, world, framework }) {
     const gpus = root.rl.value?.rollout_gpus;
     if (!gpus?.value || root.rl.value?.colocated.value === true) {
       return;
@@ -35,6 +35,15 @@ export const rolloutGpus: Rule = {
           ...(own ? writtenRelated('gpus_per_engine', own) : []),
           ...(rollout && !own?.written ? writtenRelated('tp', rollout.tp) : []),
         ],
+        fixes: better.map((size) => changeFix('rollout_gpus', gpus, size)),
+      };
+    }
+    const perNode = root.cluster.value?.gpus_per_node.value;
+    if (framework?.name === 'nemo-rl' && perNode && world.size && world.size > perNode && gpus.value % perNode !== 0) {
+      const better = nearestMultiples(perNode, gpus.value);
+      yield {
+        message: `rollout_gpus ${gpus.value} is no whole nodes of ${countOf(perNode, 'GPU')}: with several nodes NeMo-RL gives whole ones to generation. Use rollout_gpus ${eitherNumber(better)}.`,
+        span: gpus.span,
         fixes: better.map((size) => changeFix('rollout_gpus', gpus, size)),
       };
     }

@@ -1,51 +1,93 @@
 import type { RlKeys } from '../../format/keys';
 import type { Field, Section } from '../../format/spec';
-import type { LayoutFacts } from '../../topology/facts';
+import { type LayoutFacts, valueOr } from '../../topology/facts';
 
-/** The rollouts of a reinforcement-learning job and the ranks that train on them. */
+/** What trains on the rollouts of a reinforcement-learning job, and over how many ranks. */
+export interface Trainer {
+  readonly role: 'actor' | 'critic';
+  /** How many of its GPUs read different data. */
+  readonly dp: number;
+  /** GPUs that share a sequence. */
+  readonly sharing: number;
+  /** Whether it shards by FSDP rather than with Megatron Core. */
+  readonly onFsdp: boolean;
+  readonly micro: Field<number> | undefined;
+  /** Prompts of one update. */
+  readonly mini: Field<number> | undefined;
+  /** Samples of one update. */
+  readonly global: Field<number> | undefined;
+  /** Whether micro-batches are cut by tokens, whatever their number of samples. */
+  readonly isDynamic: boolean;
+  /** Tokens of such a micro-batch on one GPU. */
+  readonly maxTokens: Field<number> | undefined;
+}
+
+/** The rollouts of a reinforcement-learning job. */
 export interface Rollouts {
   readonly rl: Section<RlKeys>;
   /** Prompts of one step, and samples of each. */
   readonly prompts: number;
   readonly samples: number;
-  /** GPUs of the trainer, and how many of them read different data. */
+  /** GPUs of the trainer. */
   readonly ranks: number;
-  readonly dp: number;
-  readonly micro: Field<number> | undefined;
-  /** GPUs that share a sequence. */
-  readonly sharing: number;
-  /** Whether micro-batches are cut by tokens, whatever their number of samples. */
-  readonly isDynamic: boolean;
-  /** Whether the trainer shards by FSDP rather than with Megatron Core. */
-  readonly onFsdp: boolean;
 }
 
-/** The rollouts that a file describes; null where the prompts of a step or the data-parallel ranks are open. */
-export function rolloutsOf({ root, world, modules, framework }: LayoutFacts): Rollouts | null {
+/** The rollouts that a file describes; null where the prompts of a step or the ranks are open. */
+export function rolloutsOf({ root, world }: LayoutFacts): Rollouts | null {
   const rl = root.rl.value;
   const prompts = rl?.prompts_per_step.value;
   const samples = rl?.samples_per_prompt.written ? rl.samples_per_prompt.value : 1;
-  const replicas = modules[0]?.dp;
+  return rl && prompts !== undefined && samples !== undefined && world.size !== undefined
+    ? { rl, prompts, samples, ranks: world.size }
+    : null;
+}
+
+/** The actor, and the critic where the file has one; without those whose data-parallel ranks are open. */
+export function trainersOf(facts: LayoutFacts): readonly Trainer[] {
+  return [actorOf(facts), criticOf(facts)].filter((one) => one !== null);
+}
+
+function actorOf({ root, modules, framework }: LayoutFacts): Trainer | null {
   const ulysses = root.parallelism.value?.ulysses.value ?? 1;
-  if (!rl || prompts === undefined || samples === undefined || world.size === undefined || replicas === undefined) {
-    return null;
-  }
   const onFsdp = framework?.rules.megatron === 'none';
-  const dp = onFsdp ? replicas / ulysses : replicas;
-  if (!Number.isInteger(dp)) {
+  const dp = (modules[0]?.dp ?? Number.NaN) / (onFsdp ? ulysses : 1);
+  const [batch, rl] = [root.batch.value, root.rl.value];
+  return Number.isInteger(dp)
+    ? {
+        role: 'actor',
+        dp,
+        onFsdp,
+        sharing: onFsdp ? ulysses : (modules[0]?.degrees?.cp ?? 1),
+        micro: batch?.micro_batch_size,
+        mini: rl?.mini_batch_size,
+        global: batch?.global_batch_size,
+        isDynamic: rl?.dynamic_batch.value === true,
+        maxTokens: rl?.max_tokens_per_gpu,
+      }
+    : null;
+}
+
+/** The critic; what it does not say of its updates is the actor's. */
+function criticOf({ root, world }: LayoutFacts): Trainer | null {
+  const critic = root.phases.value?.find(({ name }) => name === 'critic')?.value;
+  if (!critic) {
     return null;
   }
-  const micro = root.batch.value?.micro_batch_size;
-  const sharing = onFsdp ? ulysses : (modules[0]?.degrees?.cp ?? 1);
-  return {
-    sharing,
-    rl,
-    prompts,
-    samples,
-    ranks: world.size,
-    dp,
-    micro,
-    isDynamic: rl.dynamic_batch.value === true,
-    onFsdp,
-  };
+  const size = (name: 'tp' | 'cp' | 'pp' | 'ulysses') => valueOr(critic[name], 1) ?? Number.NaN;
+  const sharing = size('cp') * size('ulysses');
+  const dp = (world.size ?? Number.NaN) / (size('tp') * size('pp') * sharing);
+  const rl = root.rl.value;
+  return Number.isInteger(dp)
+    ? {
+        role: 'critic',
+        dp,
+        onFsdp: critic.engine.value === 'fsdp',
+        sharing,
+        micro: critic.micro_batch_size,
+        mini: critic.mini_batch_size.written ? critic.mini_batch_size : rl?.mini_batch_size,
+        global: critic.global_batch_size,
+        isDynamic: (critic.dynamic_batch.written ? critic : rl)?.dynamic_batch.value === true,
+        maxTokens: critic.max_tokens_per_gpu,
+      }
+    : null;
 }

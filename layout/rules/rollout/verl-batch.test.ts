@@ -45,6 +45,34 @@ test('verl-batch', () => {
       'prompts_per_step: 48, mini_batch_size: 16',
       'micro_batch_size: 4',
     ),
+    'a critic with micro-batches that do not fit': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 64',
+      'phases: {critic: {engine: fsdp, micro_batch_size: 3}}',
+    ),
+    'a critic that Ulysses leaves fewer ranks': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 64',
+      'phases: {critic: {engine: fsdp, ulysses: 4, micro_batch_size: 32}}',
+    ),
+    'a critic with larger mini-batches than the step': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 64',
+      'phases: {critic: {engine: fsdp, mini_batch_size: 128}}',
+    ),
+    'a critic whose ranks take nothing': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 64',
+      'phases: {critic: {engine: fsdp, mini_batch_size: 4, micro_batch_size: 1}}',
+    ),
+    'a critic on Megatron with data-parallel ranks of its own': megatron(
+      'prompts_per_step: 40, mini_batch_size: 40, dynamic_batch: true',
+      'micro_batch_size: 1',
+    ).concat('phases: {critic: {pp: 1}}\n'),
+    'a critic on Megatron whose mini-batches leave a part': megatron(
+      'prompts_per_step: 48, mini_batch_size: 48',
+      'micro_batch_size: 1',
+    ).concat('phases: {critic: {tp: 2, pp: 2, mini_batch_size: 32}}\n'),
+    'a critic with long samples': fsdp(
+      'prompts_per_step: 64, mini_batch_size: 64, dynamic_batch: true, max_tokens_per_gpu: 65536, max_prompt_length: 2048, max_response_length: 32768',
+      'phases: {critic: {engine: fsdp}}',
+    ),
     'Megatron: not a multiple of them': megatron('prompts_per_step: 50, mini_batch_size: 16', 'micro_batch_size: 4'),
   });
   expect(said).toMatchInlineSnapshot(`
@@ -81,6 +109,25 @@ test('verl-batch', () => {
       = suggestion: Change max_tokens_per_gpu to 5120: rl: {prompts_per_step: 64, mini_batch_size: 64, dynamic_batch: true, max_tokens_per_gpu: [-4096-]{+5120+}, max_prompt_length: 2048, max_response_length: 8192}
     FSDP: the default is too small: error at "16384": max_prompt_length 1024 + max_response_length 16384 = 17408 tokens do not fit into a micro-batch of max_tokens_per_gpu 16384 (verl's default). Use max_tokens_per_gpu 17408 or more.
       = verl: max_token_len must be greater than the sequence length. Got max_token_len=16384 and max_seq_len=17408
+    a critic with micro-batches that do not fit: error at "64": Each of 8 data-parallel ranks of the critic takes 8 samples of a mini-batch (mini_batch_size 64 / 8), not a multiple of micro_batch_size 3.
+      = verl: normalized ppo_mini_batch_size 8 should be divisible by ppo_micro_batch_size_per_gpu 3
+      = at "3": micro_batch_size is 3 here
+    a critic with larger mini-batches than the step: error at "128": prompts_per_step 64 is less than mini_batch_size 128 of the critic. Use mini_batch_size 64 or less.
+      = verl: train_batch_size (64) must be >= critic.ppo_mini_batch_size (128)
+      = at "64": prompts_per_step is 64 here
+      = suggestion: Change mini_batch_size to 64: phases: {critic: {engine: fsdp, mini_batch_size: [-128-]{+64+}}}
+    a critic whose ranks take nothing: error at "4": mini_batch_size 4 of the critic leaves nothing for each of 8 data-parallel ranks. Use a mini_batch_size of at least 8.
+      = verl: normalized ppo_mini_batch_size 0 should be larger than ppo_micro_batch_size_per_gpu 1
+      = suggestion: Change mini_batch_size to 8: phases: {critic: {engine: fsdp, mini_batch_size: [-4-]{+8+}, micro_batch_size: 1}}
+    a critic on Megatron with data-parallel ranks of its own: error at "40": prompts_per_step 40 is not a multiple of 16 data-parallel ranks of the critic. Use prompts_per_step 32 or 48.
+      = verl: only support equal chunk. Got size of DataProto 40 and chunk 16.
+    a critic on Megatron whose mini-batches leave a part: error at "32": mini_batch_size 32 of the critic does not divide prompts_per_step 48. Use mini_batch_size 16 or 24.
+      = verl: 12 % 8 != 0
+      = at "48": prompts_per_step is 48 here
+      = suggestion: Change mini_batch_size to 24: phases: {critic: {tp: 2, pp: 2, mini_batch_size: [-32-]{+24+}}}
+      = suggestion: Change mini_batch_size to 16: phases: {critic: {tp: 2, pp: 2, mini_batch_size: [-32-]{+16+}}}
+    a critic with long samples: error at "32768": max_prompt_length 2048 + max_response_length 32768 = 34816 tokens do not fit into a micro-batch of the critic of max_tokens_per_gpu 32768 (verl's default). Use max_tokens_per_gpu 34816 or more.
+      = verl: max_token_len must be greater than the sequence length. Got max_token_len=32768 and max_seq_len=34816
     Megatron: not a multiple of them: error at "50": prompts_per_step 50 is not a multiple of dp 4 x micro_batch_size 4 = 16. Use prompts_per_step 48 or 64.
       = verl: real_train_batch_size (50) must be divisible by minimal possible batch size (16)
       = suggestion: Change prompts_per_step to 48: rl: {prompts_per_step: [-50-]{+48+}, mini_batch_size: 16}

@@ -1,8 +1,8 @@
 import type { LayoutFacts } from '../../topology/facts';
+import { isServed, phaseSpans } from '../../topology/phases';
 import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
-import { phaseSpans } from '../phases/phaseSpans';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { otherSource } from '../source';
@@ -72,7 +72,7 @@ function* idleReport(facts: LayoutFacts): Iterable<Report> {
 function phasedRanks(facts: LayoutFacts): number | null {
   const spans = [...phaseSpans(facts)].sort((a, b) => a.start - b.start);
   const isWhole = spans.length > 0 && spans.length === facts.root.phases.value?.length;
-  if (!isWhole || spans.every(({ phase }) => (phase.engine.value ?? 'megatron') !== 'megatron')) {
+  if (!isWhole || spans.every(({ phase }) => isServed(phase))) {
     return null;
   }
   let [covered, reach] = [0, 0];

@@ -1,6 +1,6 @@
-import type { PhaseKeys } from '../../format/keys';
-import type { NamedField, Section } from '../../format/spec';
-import { type LayoutFacts, valueOr } from '../../topology/facts';
+import type { PhaseKeys } from '../format/keys';
+import type { NamedField, Section } from '../format/spec';
+import { type LayoutFacts, valueOr } from './facts';
 
 /** The ranks of one phase: `[start, end)`. */
 export interface PhaseSpan {
@@ -23,4 +23,10 @@ export function* phaseSpans({ root, world }: LayoutFacts): Iterable<PhaseSpan> {
       yield { field, phase, start, end: start + ranks };
     }
   }
+}
+
+/** Whether an inference engine runs a phase, which lays out its ranks itself. */
+export function isServed(phase: Section<PhaseKeys>): boolean {
+  const engine = valueOr(phase.engine, 'megatron');
+  return engine === 'vllm' || engine === 'sglang';
 }

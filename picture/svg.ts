@@ -25,6 +25,7 @@ import { type LegendItem, type LegendMark, legendOf, type Shown, SIGN_TEXT } fro
 import { linksOf, ringOf } from './links';
 import { isRole, moved, n, page, paper, type Role, tag, text } from './paper';
 import type { Placement, Rect, Space } from './placement';
+import { RULER, type Rulers, rulersOf } from './rulers';
 import { hasUnset, stepsSeen, writeSteps } from './steps';
 
 /** What an SVG picture shows. */
@@ -102,12 +103,14 @@ export function svgOf(picture: SvgPicture): string {
     width,
   );
   const cells = plain ? grounds(geometry) : squares(geometry, steps, palette, colouring, factor);
+  const rulers = rulersOf(geometry, layout.worldSize, layout.gpusPerNode);
   return page({
     headline,
     name,
     width,
     height: size.height + 20 + legend.lines * LEGEND_LINE - 8,
     body: [
+      rulers ? rulersSvg(rulers) : '',
       boxes(geometry),
       isolated ? tag('g', { opacity: 0.25 }, cells) : cells,
       separators(geometry),
@@ -248,6 +251,17 @@ function squareAt(geometry: Geometry, column: number, row: number, factor: numbe
   return (
     first && end && { x: first.x, y: first.y, width: end.x + end.width - first.x, height: end.y + end.height - first.y }
   );
+}
+
+/** The numbers of rows and columns, outside of the picture. */
+function rulersSvg({ rows, columns }: Rulers): string {
+  const look = { size: RULER.text, fill: paper('muted') };
+  return [
+    ...columns.map(({ at, words }) => text(at, -4, words, look)),
+    ...rows.map(({ at, words }) =>
+      tag('g', { transform: `rotate(-90) translate(${n(-at)} -5)` }, text(0, 0, words, { ...look, anchor: 'end' })),
+    ),
+  ].join('');
 }
 
 /** The blocks that have room for a label. */

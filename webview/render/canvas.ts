@@ -2,14 +2,15 @@ import { select } from 'd3-selection';
 import { type ZoomTransform, zoom, zoomIdentity } from 'd3-zoom';
 import { fittingSize, Geometry } from '../../picture/geometry';
 import type { Placement, Rect, Space } from '../../picture/placement';
+import { RULER, type Rulers, rulersOf } from '../../picture/rulers';
 import { context2d, RankBitmap } from './bitmap';
 import { CELL_LINES, factorFor, type Marked, type Marks, Painter, type Picture } from './paint';
 import { Sheet, type Window } from './sheet';
 import { advance, Background } from './slices';
 import { onResolutionChange, type Theme, themeOf } from './theme';
 
-/** Space around the picture, in pixels. */
-const PADDING = { top: 4, bottom: 8, side: 14 };
+/** Space around the picture, in pixels: its rulers have room beside it. */
+const PADDING = { top: RULER.strip, bottom: 8, side: RULER.strip };
 
 /** How long a picture rests before finer levels of it are painted, in milliseconds. */
 const REST = 100;
@@ -59,6 +60,7 @@ export class RankCanvas {
   /** How the parts of the picture lie where all of it is shown, in a space of this size, and at the size that is drawn. */
   #fitting: { readonly space: Space; readonly geometry: Geometry } | null = null;
   #geometry: Geometry | null = null;
+  #rulers: Rulers | null = null;
   #frame = 0;
   /** The size of the element in CSS pixels when it was last measured. */
   #seen: Space = { width: 0, height: 0 };
@@ -252,6 +254,9 @@ export class RankCanvas {
       painter.place(this.#sheet.at(window), bitmap);
     }
     this.marked = painter.marks(picture, bitmap, this.#marks);
+    if (this.#rulers) {
+      painter.rulers(this.#rulers);
+    }
     this.events.drawn(this);
     this.#paintAhead(bitmap);
   }
@@ -442,6 +447,8 @@ export class RankCanvas {
       return known;
     }
     this.#geometry = new Geometry(placement, size.width, size.height);
+    const { worldSize = 0, gpusPerNode = 1 } = this.#shown?.picture ?? {};
+    this.#rulers = rulersOf(this.#geometry, worldSize, gpusPerNode);
     return this.#geometry;
   }
 

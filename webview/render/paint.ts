@@ -17,6 +17,7 @@ import { type Block, firstBeyond, type Geometry, type PanelGeometry, type Run, r
 import { blockText, TITLE_SIZE } from '../../picture/labels';
 import { linksOf, ringOf } from '../../picture/links';
 import type { Placement, Rect } from '../../picture/placement';
+import { RULER, type Rulers } from '../../picture/rulers';
 import type { RankBitmap } from './bitmap';
 import { addRect, addSign } from './shapes';
 import type { Painted, Window } from './sheet';
@@ -53,6 +54,9 @@ const ISOLATED = { numbered: 0.7, crowded: 0.85, plain: 0.5 };
 
 /** The opacity of the plain fill in place of cells that are too small to be told apart. */
 const PLAIN = 0.3;
+
+/** How much of the picture under its rulers they cover. */
+const RULER_GROUND = 0.85;
 
 /** Every browser knows the first; each further name would be looked for among the fonts of the machine. */
 const FONT = 'system-ui, sans-serif';
@@ -560,6 +564,39 @@ export class Painter {
     }
     this.#still();
     return { example, links, named: marks.named };
+  }
+
+  /** Numbers at the left and the upper edge of the window, which stay in sight while the picture moves. */
+  rulers({ rows, columns }: Rulers): void {
+    const { context, theme, window } = this;
+    const { width, height, originX, originY } = window;
+    this.#still();
+    context.globalAlpha = RULER_GROUND;
+    context.fillStyle = theme.background;
+    context.fillRect(0, 0, width, RULER.strip);
+    context.fillRect(0, RULER.strip, RULER.strip, height);
+    context.globalAlpha = 1;
+    context.fillStyle = theme.muted;
+    context.font = `400 ${RULER.text}px ${FONT}`;
+    context.textBaseline = 'middle';
+    const middle = RULER.strip / 2 + 0.5;
+    context.textAlign = 'left';
+    for (const { at, words } of columns) {
+      if (originX + at >= 0 && originX + at < width) {
+        context.fillRect(originX + at, RULER.strip - 4, 1, 4);
+        context.fillText(words, originX + at + 3, middle);
+      }
+    }
+    // upwards, with the end at the row
+    context.textAlign = 'right';
+    context.rotate(-Math.PI / 2);
+    for (const { at, words } of rows) {
+      if (originY + at >= RULER.strip && originY + at < height) {
+        context.fillRect(-originY - at - 1, RULER.strip - 4, 1, 4);
+        context.fillText(words, -originY - at - 3, middle);
+      }
+    }
+    this.#still();
   }
 
   /** Dims all other ranks and joins those on different nodes by lines; returns whether there are such lines. */

@@ -47,6 +47,33 @@ describe('after ranks have failed', () => {
     expect(waysOn(text, [3, 11]).replicas?.title).toBe('2 of 4 replicas out (1 lost a rank)');
   });
 
+  test('modules lose the same share of their replicas, and their ranks close ranks', () => {
+    const text = `layout: 1
+world_size: 64
+cluster: {nodes: 8, gpus_per_node: 8}
+modules:
+  images: {rank_offset: 0, num_ranks: 32, tp: 4, dp: 8}
+  language: {rank_offset: 32, num_ranks: 32, tp: 4, pp: 2, dp: 4}
+`;
+    // the first rank of language: one of the four shares that both modules can be divided into
+    const { replicas } = waysOn(text, [32]);
+    expect(replicas?.title).toBe('1 in 4 replicas of every module out');
+    expect(costs(replicas)).toEqual({
+      'Compute kept': '75.0 %',
+      'GPUs that stop': '16',
+      'dp of images': '8 → 6',
+      'dp of language': '4 → 3',
+      Checkpoint:
+        'images: model loads, optimizer loads, RNG state loads; language: model loads, optimizer loads, RNG state loads',
+    });
+    expect(replicas?.text).toContain('images: {rank_offset: 0, num_ranks: 24, tp: 4, dp: 6}');
+    expect(replicas?.text).toContain('language: {rank_offset: 24, num_ranks: 24, tp: 4, pp: 2, dp: 3}');
+    // a rank of either module in the same share costs no more; in another share it does
+    expect(waysOn(text, [0, 32]).replicas?.title).toBe('1 in 4 replicas of every module out');
+    expect(waysOn(text, [8, 32]).replicas?.title).toBe('2 in 4 replicas of every module out');
+    expect(waysOn(text, [0, 8, 16, 24]).replicas?.closed).toBe('Every such share of the modules has lost a rank.');
+  });
+
   test.each<readonly [of: string, failed: readonly number[], closed: string | undefined]>([
     ['every replica', [0, 2, 4, 6], 'Every replica has lost a rank.'],
     ['nothing that there is', [99], undefined],

@@ -3,10 +3,11 @@ import { checkpointVerdicts, keptText } from './checkpoint';
 import { estimateOf } from './cost';
 import { applyEdits } from './format/edit';
 import { grouped } from './format/quantities';
+import { gcd } from './grid/arithmetic';
 import { countOf } from './rules/numbers';
 import type { LayoutFacts } from './topology/facts';
 import { denseGrid } from './topology/processGroups';
-import type { ResolvedLayout } from './topology/resolved';
+import type { ResolvedLayout, ResolvedModule } from './topology/resolved';
 
 /**
  * A way to continue a job after some of its GPUs have failed, other than nonuniform TP (`failurePlan`), which goes on with fewer ranks
@@ -56,18 +57,16 @@ function withSpares(layout: ResolvedLayout, failed: readonly number[]): Recovery
   };
 }
 
-/** What the grid of a layout is without some of its replicas. */
+/** A layout without some of its replicas. */
 interface Smaller {
-  readonly dp: number;
-  readonly world: number;
+  /** How many of the shares are left. */
+  readonly shares: number;
+  readonly layout: ResolvedLayout;
   readonly text: string;
   readonly facts: LayoutFacts;
 }
 
 function withoutReplicas(facts: LayoutFacts, layout: ResolvedLayout, failed: readonly number[]): Recovery {
-  const [module, ...more] = layout.modules;
-  const grid = module && denseGrid(module);
-  const axis = grid?.axes.find(({ name }) => name === 'dp');
   const closed = (why: string): Recovery => ({
     way: 'replicas-out',
     title: 'Replicas out',
@@ -75,30 +74,31 @@ function withoutReplicas(facts: LayoutFacts, layout: ResolvedLayout, failed: rea
     text: null,
     closed: why,
   });
-  if (!grid || more.length > 0) {
-    return closed('The modules of a job lose replicas together: change their grids by hand.');
-  }
   if (facts.root.ntp.written) {
     return closed('The job has nonuniform TP already, which counts on its replicas.');
   }
-  const dp = grid.sizeOf('dp');
-  const hit = new Set(failed.map((rank) => (axis ? grid.indexAlong(axis, rank) : 0))).size;
-  if (hit === dp) {
-    return closed(dp === 1 ? 'There is one replica, and it has lost a rank.' : 'Every replica has lost a rank.');
+  const { modules } = layout;
+  const all = shareCount(modules);
+  const hit = new Set(failed.flatMap((rank) => sharesOf(modules, rank, all))).size;
+  const isOne = modules.length === 1;
+  if (hit >= all) {
+    return closed(nothingLeft(isOne, all));
   }
-  const smaller = smallerJob(facts, layout, { dp, left: dp - hit, lostNodes: nodesOf(layout, failed).length });
+  const smaller = smallerJob(facts, layout, { all, left: all - hit, lostNodes: nodesOf(layout, failed).length });
   if (typeof smaller === 'string') {
     return closed(smaller);
   }
-  const out = dp - smaller.dp;
+  const out = all - smaller.shares;
   const beyond = out > hit ? ` (${hit} lost a rank)` : '';
   return {
     way: 'replicas-out',
-    title: `${grouped(out)} of ${countOf(dp, 'replica')} out${beyond}`,
+    title: isOne
+      ? `${grouped(out)} of ${countOf(all, 'replica')} out${beyond}`
+      : `${grouped(out)} in ${countOf(all, 'replica')} of every module out${beyond}`,
     costs: [
-      ['Compute kept', `${((100 * smaller.dp) / dp).toFixed(1)} %`],
-      ['GPUs that stop', grouped(layout.worldSize - smaller.world)],
-      ...accumulation(facts, dp, smaller.dp),
+      ['Compute kept', `${((100 * smaller.shares) / all).toFixed(1)} %`],
+      ['GPUs that stop', grouped(layout.worldSize - smaller.layout.worldSize)],
+      ...(isOne ? accumulation(facts, all, smaller.shares) : dataParallelSizes(modules, smaller.layout.modules)),
       ...stepTime(facts, smaller.facts),
       ['Checkpoint', keptText(checkpointVerdicts(facts, smaller.facts))],
     ],
@@ -107,39 +107,72 @@ function withoutReplicas(facts: LayoutFacts, layout: ResolvedLayout, failed: rea
   };
 }
 
-/** The largest job of fewer replicas that fits the nodes that are left and has no error; or why there is none. */
+function nothingLeft(isOne: boolean, shares: number): string {
+  if (!isOne) {
+    return shares === 1
+      ? 'The modules of a job lose replicas in the same proportion; no number divides those of all.'
+      : 'Every such share of the modules has lost a rank.';
+  }
+  return shares === 1 ? 'There is one replica, and it has lost a rank.' : 'Every replica has lost a rank.';
+}
+
+/**
+ * In how many equal shares the replicas of all modules can be divided: the greatest common divisor of their data-parallel sizes.
+ * Each replica of a module feeds its part of a batch to those of the next one, so all modules shrink in one proportion.
+ */
+const shareCount = (modules: readonly ResolvedModule[]): number =>
+  modules.map((module) => denseGrid(module).sizeOf('dp')).reduce(gcd, 0);
+
+/** The shares that a rank works for: one in each module that holds it. */
+const sharesOf = (modules: readonly ResolvedModule[], rank: number, all: number): readonly number[] =>
+  modules.flatMap((module) => {
+    const grid = denseGrid(module);
+    const axis = grid.axes.find(({ name }) => name === 'dp');
+    const isIn = rank >= module.rankOffset && rank < module.rankOffset + module.numRanks;
+    return isIn ? [axis ? Math.floor((grid.indexAlong(axis, rank) * all) / axis.size) : 0] : [];
+  });
+
+/** The largest job of fewer shares that fits the nodes that are left and has no error; or why there is none. */
 function smallerJob(
-  { text, root, modules: [facts] }: LayoutFacts,
+  { text, root, modules }: LayoutFacts,
   { worldSize, gpusPerNode, nodes }: ResolvedLayout,
-  { dp, left, lostNodes }: { readonly dp: number; readonly left: number; readonly lostNodes: number },
+  { all, left, lostNodes }: { readonly all: number; readonly left: number; readonly lostNodes: number },
 ): Smaller | string {
   const cluster = root.cluster.value;
-  const ofReplica = worldSize / dp;
   const batch = root.batch.value?.global_batch_size.value;
   const micro = root.batch.value?.micro_batch_size.value ?? 1;
   const sizes = Array.from({ length: left }, (_, less) => left - less).filter((size) => {
-    const world = size * ofReplica;
+    const world = (size * worldSize) / all;
     const isWhole = !cluster || (world % gpusPerNode === 0 && world / gpusPerNode <= nodes - lostNodes);
-    return isWhole && (batch === undefined || batch % (micro * size) === 0);
+    return isWhole && (modules.length > 1 || batch === undefined || batch % (micro * size) === 0);
   });
   for (const size of sizes.slice(0, MAX_TRIED)) {
-    const world = size * ofReplica;
-    const values = [
-      [root.world_size, world],
-      [cluster?.nodes, world / gpusPerNode],
-      [facts?.fields.dp, size],
-    ] as const;
-    const edits = values.flatMap(([field, value]) =>
-      field?.written && !field.given ? [{ span: field.span, newText: String(value) }] : [],
+    const scaled = [
+      root.world_size,
+      cluster?.nodes,
+      ...modules.flatMap(({ fields, own }) => [fields.dp, fields.expt_dp, own?.num_ranks, own?.rank_offset]),
+    ];
+    const edits = scaled.flatMap((field) =>
+      field?.written && !field.given && field.value !== undefined
+        ? [{ span: field.span, newText: String((field.value * size) / all) }]
+        : [],
     );
     const smaller = applyEdits(text, edits);
     const checked = check(smaller);
-    if (checked.facts && checked.resolved?.worldSize === world && !hasErrors(checked)) {
-      return { dp: size, world, text: smaller, facts: checked.facts };
+    if (checked.facts && checked.resolved?.worldSize === (size * worldSize) / all && !hasErrors(checked)) {
+      return { shares: size, layout: checked.resolved, text: smaller, facts: checked.facts };
     }
   }
-  return `No smaller number of replicas divides the batch, fills whole nodes and has no error; ${left} of ${dp} are whole.`;
+  return `No smaller number of replicas divides the batch, fills whole nodes and has no error; ${left} of ${all} are whole.`;
 }
+
+/** The data-parallel sizes of modules, before and after. */
+const dataParallelSizes = (before: readonly ResolvedModule[], after: readonly ResolvedModule[]): Recovery['costs'] =>
+  before.map((module, i) => {
+    const now = after[i];
+    const size = (one: ResolvedModule) => grouped(denseGrid(one).sizeOf('dp'));
+    return [`dp of ${module.name ?? ''}`, `${size(module)} → ${now ? size(now) : ''}`];
+  });
 
 /** How many micro-batches a replica accumulates in a step, before and after. */
 function accumulation({ root }: LayoutFacts, before: number, after: number): Recovery['costs'] {

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
 import type { Diagnostic, Recovery, Resizing } from '../layout';
-import type { Plan, Tradeoffs } from '../layout/cost';
+import type { Alternatives, Plan, Tradeoffs } from '../layout/cost';
 import {
   PLAN,
   type PlanRequest,
@@ -14,6 +14,7 @@ import {
   type Summary,
   TRADEOFFS,
   type TradeoffsRequest,
+  type WeighedText,
 } from '../server/messages';
 import { reach } from './milestones';
 import { showError } from './notifications';
@@ -42,6 +43,8 @@ export class Server {
   readonly #trace = new TraceChannel();
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #summaries = new Map<string, Summary>();
+  /** What the server told last, which it does not tell again. */
+  #alternatives: { readonly key: string; readonly alternatives: Alternatives } | null = null;
   #client: BaseLanguageClient;
   #started: Promise<void> = Promise.resolve();
   #faults: number[] = [];
@@ -116,8 +119,15 @@ export class Server {
   async tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null> {
     await this.#started;
     const uri = this.#client.code2ProtocolConverter.asUri(document.uri);
-    const request: TradeoffsRequest = { uri, text: document.getText() };
-    return this.#client.sendRequest<Tradeoffs | null>(TRADEOFFS, request, token).catch(() => null);
+    const last = this.#alternatives;
+    const request: TradeoffsRequest = { uri, text: document.getText(), known: last?.key ?? null };
+    const answer = await this.#client.sendRequest<WeighedText | null>(TRADEOFFS, request, token).catch(() => null);
+    const alternatives = answer?.alternatives ?? last?.alternatives;
+    if (!answer || !alternatives) {
+      return null;
+    }
+    this.#alternatives = { key: answer.key, alternatives };
+    return { neighbours: answer.neighbours, alternatives };
   }
 
   /** Starts the server; requests wait until it runs. */

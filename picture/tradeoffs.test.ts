@@ -3,7 +3,7 @@ import { check } from '../layout';
 import { type Alternatives, alternatives, scoreOf } from '../layout/cost';
 import { COSTED_LAYOUT } from '../test/harness/layouts';
 import type { Shape } from './diagram';
-import { type Scatter, scatterOf, scatterRows, tradeoffsHeadline, type Weighed } from './tradeoffs';
+import { frontOf, type Scatter, scatterOf, scatterRows, tradeoffsHeadline, type Weighed } from './tradeoffs';
 
 const score = (text: string) => {
   const found = scoreOf(check(text));
@@ -64,7 +64,7 @@ describe('the scatter', () => {
 describe('the headline', () => {
   const headline = (part: Partial<Weighed>) => tradeoffsHeadline({ ...WEIGHED, ...part }, '').title;
   const { alternatives: all, now } = WEIGHED;
-  const quickest = all.ok ? (all.front[0]?.seconds ?? 0) : 0;
+  const quickest = all.ok ? (frontOf(all.points)[0]?.seconds ?? 0) : 0;
   const at = (share: number) => now && { ...now, seconds: quickest * share };
 
   test('says how many fit, how many are as quick, and where this one stands', () => {
@@ -86,5 +86,5 @@ test('the rows are the marks and the front, as text', () => {
   const rows = scatterRows(WEIGHED);
   expect(rows.slice(0, 4).map(([name]) => name)).toEqual(['this layout', 'the last commit', 'tp 4 → 2', 'last run']);
   expect(rows[3]).toEqual(['last run', '4.0 s', '40 GiB']);
-  expect(rows).toHaveLength(4 + (WEIGHED.alternatives.ok ? WEIGHED.alternatives.front.length : 0));
+  expect(rows).toHaveLength(4 + (WEIGHED.alternatives.ok ? frontOf(WEIGHED.alternatives.points).length : 0));
 });

@@ -1,10 +1,10 @@
 import { scaleLinear, scaleLog } from 'd3-scale';
 import { countOf, gibibytes, grouped } from '../layout';
 import {
-  type Alternatives,
-  alternativeName,
+  type Alternative,
   isAsQuick,
   type Neighbour,
+  type PlottedAlternatives,
   RANKING_ERROR,
   type RunMark,
   type Score,
@@ -24,7 +24,7 @@ export interface Beside {
 export interface Weighed {
   /** The layout's own score; null where it has none. */
   readonly now: Score | null;
-  readonly alternatives: Alternatives;
+  readonly alternatives: PlottedAlternatives;
   /** What it is compared with. */
   readonly base: Beside | null;
   /** A change that a person looks at. */
@@ -66,8 +66,8 @@ export function tradeoffsHeadline({ now, alternatives }: Pick<Weighed, 'now' | '
   if (!alternatives.ok) {
     return { title: `Other layouts are not known: ${alternatives.reason}.`, sub };
   }
-  const { fitting, asQuick, front, tried } = alternatives;
-  const [quickest] = front;
+  const { fitting, asQuick, tried } = alternatives;
+  const [quickest] = frontOf(alternatives.points);
   if (!quickest) {
     return { title: `None of ${grouped(tried)} layouts fits. Use more GPUs, or larger ones.`, sub };
   }
@@ -78,6 +78,10 @@ export function tradeoffsHeadline({ now, alternatives }: Pick<Weighed, 'now' | '
     sub,
   };
 }
+
+/** The layouts that no other beats in both memory and time, the quickest first. */
+export const frontOf = <T extends Pick<Alternative, 'front'>>(points: readonly T[]): readonly T[] =>
+  points.filter(({ front }) => front >= 0).toSorted((a, b) => a.front - b.front);
 
 function standing(now: Score | null, quickest: number): string {
   if (now?.seconds == null) {
@@ -142,7 +146,7 @@ const n = (value: number): number => Math.round(value * 10) / 10;
 
 function plotOf(
   { now, base, change, run }: Weighed,
-  { points, gpuBytes }: Extract<Alternatives, { ok: true }>,
+  { points, gpuBytes }: Extract<PlottedAlternatives, { ok: true }>,
   width: number,
 ): Plot {
   const marked = [now, base?.score, change?.score].flatMap((score) => (score ? [score] : []));
@@ -249,7 +253,7 @@ const cross = (x: number, y: number): string =>
 
 /** The layouts that no other beats in both, joined. */
 function frontLine({ points }: Plot): Shape[] {
-  const front = points.filter((one) => one.front >= 0).toSorted((a, b) => a.front - b.front);
+  const front = frontOf(points);
   return [
     {
       kind: 'path',
@@ -385,13 +389,13 @@ export function scatterRows({ now, alternatives, base, change, run }: Weighed): 
     bytes === null ? 'not known' : `${gibibytes(bytes)} GiB`,
   ];
   const beside = (one: Beside | null) => (one ? [row(one.title, one.score.seconds, one.score.totalBytes)] : []);
-  const front = alternatives.ok ? alternatives.front : [];
+  const front = alternatives.ok ? frontOf(alternatives.points) : [];
   return [
     ...(now ? [row('this layout', now.seconds, now.totalBytes)] : []),
     ...beside(base),
     ...beside(change),
     ...(run ? [row('last run', run.seconds, run.totalBytes)] : []),
-    ...front.map((one) => row(alternativeName(one), one.seconds, one.totalBytes)),
+    ...front.map(({ name, seconds, totalBytes }) => row(name, seconds, totalBytes)),
   ];
 }
 

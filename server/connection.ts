@@ -14,7 +14,6 @@ import {
   type Resizing,
   recoveries,
   resizeSteps,
-  type Tradeoffs,
   wishWithout,
 } from '../layout';
 import { commandsOf, DEFAULT_SETTINGS, pulls, settingsOf, wantsSummaries, wantsWorkspace } from './clientOptions';
@@ -38,6 +37,7 @@ import {
   TRADEOFFS,
   type TradeoffsRequest,
   VIEW_TEXT,
+  type WeighedText,
 } from './messages';
 import { inSlices } from './slices';
 import { Weigher } from './weigher';
@@ -193,9 +193,9 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
       : { ok: false, reason: resolved ? 'no node is left' : 'the layout has errors' };
   });
   const weigher = new Weigher();
-  connection.onRequest<Tradeoffs | null, void>(TRADEOFFS, ({ uri, text }: TradeoffsRequest, token) => {
-    const known = documents.checked(uri);
-    return weigher.tradeoffs(known?.text === text ? known : check(text), token);
+  connection.onRequest<WeighedText | null, void>(TRADEOFFS, ({ uri, text, known }: TradeoffsRequest, token) => {
+    const last = documents.checked(uri);
+    return weigher.tradeoffs(last?.text === text ? last : check(text), token, known);
   });
   connection.onRequest(SAID, ({ uri }: { uri: string }) => saidOf(documents, uri, more));
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);

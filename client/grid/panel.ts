@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { applyEdits, type Diagnostic, failureEdits, failurePlan, type LayoutFacts, type Recovery } from '../../layout';
+import type { Alternatives, Tradeoffs } from '../../layout/cost';
 import type { RunReport } from '../../picture/runOutcome';
 import {
   type CompareWith,
@@ -66,14 +67,15 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     return vscode.Disposable.from(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
       this.#changes.register(),
-      vscode.window.onDidChangeActiveTextEditor((editor) => void (editor && this.#follow(editor.document))),
+      vscode.window.onDidChangeActiveTextEditor((editor) => void (editor && this.#follow(editor))),
       vscode.workspace.onDidSaveTextDocument((document) => this.#of(document)?.saved()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#of(document)?.textChanged()),
       // what the editor has closed has another document when it opens it again
       vscode.workspace.onDidOpenTextDocument((document) => this.#of(document)?.reopened(document)),
-      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) =>
-        this.#of(textEditor.document)?.cursorMoved(textEditor),
-      ),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
+        this.#of(textEditor.document)?.cursorMoved(textEditor);
+        void this.#follow(textEditor);
+      }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
         this.#smoke.delete(uri.toString());
         this.#runs.delete(uri.toString());
@@ -155,21 +157,38 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     return panel;
   }
 
-  /** Shows the layout or the launch script that has become active, unless all panels are locked or one shows it already. */
-  async #follow(active: vscode.TextDocument): Promise<void> {
+  /** Shows the layout, or the job of the launch script, that has become active, unless all panels are locked or one shows it already. */
+  async #follow(active: vscode.TextEditor): Promise<void> {
     if ([...this.#panels].every(({ isLocked }) => isLocked)) {
       return;
     }
     const document = await followedDocument(active);
-    if (document && !this.#of(document) && vscode.window.activeTextEditor?.document === active) {
+    if (document && !this.#of(document) && vscode.window.activeTextEditor === active) {
       this.#followed(document);
+    }
+  }
+
+  /** One panel follows the editor: where a person, or a restored window, lets another one follow, the one before stays. */
+  #lockOthers(following: GridPanel): void {
+    for (const panel of this.#panels) {
+      if (panel !== following && !panel.isLocked) {
+        panel.isLocked = true;
+        panel.post({ type: 'locked' });
+      }
     }
   }
 
   #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): GridPanel {
     this.#of(document)?.dispose();
-    const own: GridPanel = new GridPanel(panel, document, this.extensionUri, this.said, this.#changes, (uri) =>
-      [this.#smoke.get(uri.toString()), this.#runs.get(uri.toString())].filter((message) => message !== undefined),
+    const own: GridPanel = new GridPanel(
+      panel,
+      document,
+      this.extensionUri,
+      this.said,
+      this.#changes,
+      (uri) =>
+        [this.#smoke.get(uri.toString()), this.#runs.get(uri.toString())].filter((message) => message !== undefined),
+      () => this.#lockOthers(own),
     );
     this.#panels.add(own);
     this.#opened.fire(document);
@@ -192,6 +211,8 @@ class GridPanel {
   /** The layouts that the panel lists on what is left after ranks have failed. */
   #resized: Listed['resized'] = null;
   #resizing: vscode.CancellationTokenSource | undefined;
+  /** The alternatives that the page has. */
+  #plotted: Alternatives | null = null;
   /** What a person compares with, for when the file is saved. */
   #comparedWith: CompareWith = 'nothing';
   #diagnostics: readonly Diagnostic[] = [];
@@ -213,6 +234,7 @@ class GridPanel {
     readonly said: ServerDiagnostics,
     readonly changes: ProposedChanges,
     readonly lastResults: (uri: vscode.Uri) => readonly (SmokeMessage | RunMessage)[],
+    readonly follows: () => void,
   ) {
     const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
     this.#nameAfterDocument();
@@ -243,6 +265,8 @@ class GridPanel {
   follow(document: vscode.TextDocument): void {
     this.document = document;
     this.#baseFacts = null;
+    this.#plotted = null;
+    this.#weighing?.cancel();
     this.#nameAfterDocument();
     if (this.#isReady) {
       void this.#sendLayout().then(() => this.#sendResults());
@@ -321,7 +345,6 @@ class GridPanel {
     const { uri } = this.document;
     const about = { uri: uri.toString(true), title: this.#name };
     this.post(layoutMessage(understoodDocument(this.document), this.#diagnostics, about, this.#baseFacts));
-    void this.#weigh();
   }
 
   /** Weighs the text against others, once it rests; a newer one takes its place. */
@@ -333,7 +356,7 @@ class GridPanel {
       return;
     }
     if (this.#weighed?.document === document && this.#weighed.version === version) {
-      this.post({ type: 'tradeoffs', tradeoffs: this.#weighed.tradeoffs });
+      this.#postTradeoffs(this.#weighed.tradeoffs);
       return;
     }
     const source = new vscode.CancellationTokenSource();
@@ -342,9 +365,16 @@ class GridPanel {
     const tradeoffs = source.token.isCancellationRequested ? null : await this.said.tradeoffs(document, source.token);
     if (tradeoffs && !source.token.isCancellationRequested && document.version === version) {
       this.#weighed = { document, version, tradeoffs };
-      this.post({ type: 'tradeoffs', tradeoffs });
+      this.#postTradeoffs(tradeoffs);
     }
     source.dispose();
+  }
+
+  /** Sends what is drawn of trade-offs: no texts of layouts, and no alternatives that the page has already. */
+  #postTradeoffs({ neighbours, alternatives }: Tradeoffs): void {
+    const { front: _, ...plotted } = { front: null, ...alternatives };
+    this.post({ type: 'tradeoffs', neighbours, alternatives: alternatives === this.#plotted ? null : plotted });
+    this.#plotted = alternatives;
   }
 
   /** Sends the layout again if the language server says something else of the same text. */
@@ -359,6 +389,7 @@ class GridPanel {
     switch (message.type) {
       case 'ready':
         this.#isReady = true;
+        this.#plotted = null;
         await this.#sendLayout();
         this.#sendResults();
         return;
@@ -369,6 +400,9 @@ class GridPanel {
         this.#comparedWith = message.with;
         await this.#sendBase(message.with, message.file);
         return;
+      case 'weigh':
+        await this.#weigh();
+        return;
       case 'tryChange':
         await this.#tryChange(message);
         return;
@@ -377,6 +411,9 @@ class GridPanel {
         return;
       case 'lock':
         this.isLocked = message.locked;
+        if (!message.locked) {
+          this.follows();
+        }
         return;
       case 'runSmokeJob':
         await this.#runSmokeJob();

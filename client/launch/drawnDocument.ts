@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
+import { memoize } from '../../layout';
 import { addressOf, LANGUAGE, layoutDocument } from '../layoutDocument';
 import { showError } from '../notifications';
-import { mayStartJob } from './lenses';
+import { isDrawable, jobsOf } from './lenses';
 import { chooseJob, readLaunchFile } from './read';
 import { addressOfLaunch } from './scriptLayouts';
 
@@ -28,18 +29,39 @@ export async function drawnDocument(argument: unknown): Promise<vscode.TextDocum
 const EDITED = ['file', 'untitled', 'vscode-remote', 'vscode-vfs', 'vscode-test-web'];
 
 /**
- * The layout that a panel draws which follows the editor: the document itself, or that of the one job which a launch script starts.
- * Undefined for anything else: nothing is asked.
+ * The layout that a panel draws which follows the editor: the document itself, or that of the job at the cursor of a launch script, which is
+ * the last one that starts above it. Undefined for anything else: nothing is asked.
  */
-export async function followedDocument(document: vscode.TextDocument): Promise<vscode.TextDocument | undefined> {
+export async function followedDocument({
+  document,
+  selection,
+}: vscode.TextEditor): Promise<vscode.TextDocument | undefined> {
   if (!EDITED.includes(document.uri.scheme)) {
     return undefined;
   }
   if (document.languageId === LANGUAGE) {
     return document;
   }
-  const reading = mayStartJob(document) ? await readLaunchFile(document.uri) : '';
-  const isOne = typeof reading !== 'string' && reading.trains && reading.jobs.length === 0;
-  const isDrawn = isOne && reading.values.some(({ key, value }) => key === 'world_size' && typeof value === 'number');
-  return isDrawn ? vscode.workspace.openTextDocument(addressOfLaunch(document.uri)) : undefined;
+  const jobs = (await lastJobs(document)).filter(({ reading }) => isDrawable(reading));
+  const end = document.offsetAt(document.lineAt(Math.min(selection.active.line, document.lineCount - 1)).range.end);
+  const above = jobs.findLast(
+    ({ reading: { command } }) => command?.file === document.uri.path && command.offset <= end,
+  );
+  const followed = above ?? jobs[0];
+  return followed && vscode.workspace.openTextDocument(addressOfLaunch(document.uri, followed.job));
+}
+
+/** The jobs of each script, of its last version: a cursor that moves reads nothing anew. */
+const known = memoize((_: vscode.TextDocument): { version: number; jobs: ReturnType<typeof jobsOf> | null } => ({
+  version: -1,
+  jobs: null,
+}));
+
+function lastJobs(document: vscode.TextDocument): ReturnType<typeof jobsOf> {
+  const last = known(document);
+  if (!last.jobs || last.version !== document.version) {
+    last.jobs = jobsOf(document);
+    last.version = document.version;
+  }
+  return last.jobs;
 }

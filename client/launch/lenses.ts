@@ -11,7 +11,7 @@ const STARTS =
   /\b(?:torchrun|srun|mpirun|deepspeed|accelerate|python3?|torch\.distributed|ray|nemo|llamafactory-cli|swift)\b/;
 
 /** Whether a document may be a script that starts a job: it is worth reading. */
-export const mayStartJob = (document: vscode.TextDocument): boolean =>
+const mayStartJob = (document: vscode.TextDocument): boolean =>
   vscode.languages.match(SCRIPTS, document) > 0 && STARTS.test(document.getText());
 
 /** How many jobs of a script get lenses. */
@@ -29,7 +29,7 @@ export class LaunchLenses implements vscode.CodeLensProvider {
   }
 
   async provideCodeLenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
-    const lenses = mayStartJob(document) ? await lensesOf(document) : [];
+    const lenses = (await jobsOf(document)).flatMap((job) => jobLenses(document, job));
     const { uri } = document;
     // as the key `resourcePath` names it
     const path = uri.scheme === 'file' ? uri.fsPath : uri.path;
@@ -41,23 +41,33 @@ export class LaunchLenses implements vscode.CodeLensProvider {
   }
 }
 
-async function lensesOf(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
-  const reading = await readLaunchFile(document.uri);
+/** A job that a script starts. */
+interface ScriptJob {
+  /** Its name; empty for the only one. */
+  readonly job: string;
+  readonly reading: LaunchReading;
+}
+
+/** The jobs of a script as its document has it. */
+export async function jobsOf(document: vscode.TextDocument): Promise<readonly ScriptJob[]> {
+  const reading = mayStartJob(document) ? await readLaunchFile(document.uri) : '';
   if (typeof reading === 'string') {
     return [];
   }
   const named = await Promise.all(
     reading.jobs.slice(0, MAX_JOBS).map(async (job) => ({ job, one: await readLaunchFile(document.uri, { job }) })),
   );
-  const jobs = named.flatMap(({ job, one }) => (typeof one === 'string' ? [] : [{ job, one }]));
-  return (jobs.length > 0 ? jobs : [{ job: '', one: reading }]).flatMap(({ job, one }) =>
-    jobLenses(document, one, job),
-  );
+  const jobs = named.flatMap(({ job, one }) => (typeof one === 'string' ? [] : [{ job, reading: one }]));
+  return jobs.length > 0 ? jobs : [{ job: '', reading }];
 }
 
+/** Whether a job trains something, on a known number of ranks. */
+export const isDrawable = ({ trains, values }: LaunchReading): boolean =>
+  trains && values.some(({ key, value }) => key === 'world_size' && typeof value === 'number');
+
 /** The lenses of one job; none where its command stands in another file, or trains nothing. */
-function jobLenses(document: vscode.TextDocument, reading: LaunchReading, job: string): vscode.CodeLens[] {
-  const { command, trains, values } = reading;
+function jobLenses(document: vscode.TextDocument, { reading, job }: ScriptJob): vscode.CodeLens[] {
+  const { command, trains } = reading;
   if (command?.file !== document.uri.path || !trains) {
     return [];
   }
@@ -68,7 +78,7 @@ function jobLenses(document: vscode.TextDocument, reading: LaunchReading, job: s
   const title = job === '' ? degrees : [vscode.l10n.t('Job {0}', job), degrees].filter(Boolean).join(': ');
   const show = vscode.l10n.t('Show Ranks');
   const create = vscode.l10n.t('New Layout');
-  const isDrawn = values.some(({ key, value }) => key === 'world_size' && typeof value === 'number');
+  const isDrawn = isDrawable(reading);
   return [
     lens(isDrawn ? title : [title, vscode.l10n.t('ranks not known')].filter(Boolean).join(' · ')),
     ...(isDrawn

@@ -53,8 +53,8 @@ export interface Alternative {
   readonly front: number;
 }
 
-/** The layouts of a model on a machine, or why there are none. */
-export type Alternatives =
+/** Where the layouts of a model on a machine lie, or why there are none: what a picture needs of them. */
+export type PlottedAlternatives =
   | {
       readonly ok: true;
       readonly gpuBytes: number;
@@ -65,10 +65,16 @@ export type Alternatives =
       readonly asQuick: number;
       /** Of each grid the layouts that no other of the grid beats in both memory and time; some a little too large, too. */
       readonly points: readonly Alternative[];
-      /** Layouts that no other beats in both, the quickest first. All rules accept them. */
-      readonly front: readonly PlannedLayout[];
     }
   | { readonly ok: false; readonly reason: string };
+
+/** The layouts of a model on a machine with the texts of the best, or why there are none. */
+export type Alternatives =
+  | (Extract<PlottedAlternatives, { ok: true }> & {
+      /** Layouts that no other beats in both, the quickest first. All rules accept them. */
+      readonly front: readonly PlannedLayout[];
+    })
+  | Extract<PlottedAlternatives, { ok: false }>;
 
 /** Layouts that need up to this share of the memory of a GPU are shown beside those that fit. */
 const SHOWN_SHARE = 1.25;

@@ -16,7 +16,7 @@ export const layoutMessage = (text: string, title: string, base: string | null =
 
 /** What the editor sends a moment after a layout. */
 export function tradeoffsMessage(text: string): ToPanel {
-  return { type: 'tradeoffs', tradeoffs: atOnce(tradeoffSteps(check(text), null)) };
+  return { type: 'tradeoffs', ...atOnce(tradeoffSteps(check(text), null)) };
 }
 
 /** What the editor sends a moment after ranks were marked as failed. */

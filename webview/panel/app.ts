@@ -158,6 +158,9 @@ export class GridApp {
       this.#remember({ rank, failed: this.#state.failed.filter((one) => one < layout.worldSize) });
       this.#askRecoveries();
     }
+    if (message.type === 'locked') {
+      this.#remember({ locked: true });
+    }
     if (message.type === 'base') {
       this.#remember(message.base ? { baseFile: message.base.file } : this.#withoutBase());
     }
@@ -165,7 +168,17 @@ export class GridApp {
       this.#change({ view: message.type === 'showRun' ? 'run' : 'smoke' });
       return;
     }
+    if (message.type === 'layout') {
+      this.#weigh();
+    }
     this.#render();
+  }
+
+  /** Asks what the layout is weighed against, where that is shown. */
+  #weigh(): void {
+    if (this.#state.view === 'tradeoffs' && this.#model.isWeighing) {
+      this.api.postMessage({ type: 'weigh' });
+    }
   }
 
   /** Shows another document: what a person chose of views stays, what belongs to the old document goes. */
@@ -198,6 +211,9 @@ export class GridApp {
       this.#spotlight.highlighted = [];
     }
     this.#remember(shape ? { ...part, viewport: WHOLE } : part);
+    if (part.view !== undefined) {
+      this.#weigh();
+    }
     this.#render();
     const scene = this.#scene();
     if (!scene) {

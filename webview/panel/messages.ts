@@ -7,7 +7,7 @@ import type {
   ResolvedLayout,
   Severity,
 } from '../../layout';
-import type { ModuleScore, RunMark, Tradeoffs } from '../../layout/cost';
+import type { ModuleScore, PlottedAlternatives, RunMark, Tradeoffs } from '../../layout/cost';
 import type { Cost, CostResult } from '../../picture/cost';
 import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
@@ -102,11 +102,13 @@ export type ToPanel =
       readonly recoveries: readonly Recovery[];
       readonly resizing: Resizing | null;
     }
-  /** What the last text is weighed against. It comes a moment after the layout. */
-  | { readonly type: 'tradeoffs'; readonly tradeoffs: Tradeoffs }
+  /** What the last text is weighed against, where the panel asked for it; without the alternatives where they are still the same. */
+  | ({ readonly type: 'tradeoffs'; readonly alternatives: PlottedAlternatives | null } & Pick<Tradeoffs, 'neighbours'>)
   | ({ readonly type: 'smoke' } & SmokeReport)
   /** What `verify` found of a run. */
   | { readonly type: 'run'; readonly report: RunReport }
+  /** Another panel follows the editor now. */
+  | { readonly type: 'locked' }
   /** A person asked to see the results of the smoke job. */
   | { readonly type: 'showSmoke' }
   /** A person asked to see what `verify` found. */
@@ -142,6 +144,8 @@ export type FromPanel =
   | { readonly type: 'copy'; readonly text: string }
   /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
   | { readonly type: 'compare'; readonly with: CompareWith; readonly file: string | null }
+  /** Weigh the present text against others. */
+  | { readonly type: 'weigh' }
   /** Show what a change that was listed does to the text, or make it: one step of undo. */
   | { readonly type: 'tryChange'; readonly kind: ChangeKind; readonly index: number; readonly how: ChangeHow }
   /** Write a key that the file lacks, and let a person choose its value. */
@@ -174,6 +178,7 @@ const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
   writeRecovery: { way: oneOf('spare-nodes', 'replicas-out'), ranks: arrayOf(isIndex, MAX_FAILED) },
   copy: { text: isString },
   compare: { with: oneOf(...COMPARISONS), file: isName },
+  weigh: {},
   tryChange: { kind: oneOf(...CHANGES), index: isIndex, how: oneOf(...CHANGE_WAYS) },
   addKey: { key: isString },
   lock: { locked: isBoolean },
@@ -234,6 +239,7 @@ const TYPES: readonly ToPanel['type'][] = [
   'tradeoffs',
   'smoke',
   'run',
+  'locked',
   'showSmoke',
   'showRun',
 ];

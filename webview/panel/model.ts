@@ -1,5 +1,5 @@
 import { type CheckpointVerdict, countOf, type KeyValue, type ModuleSequence, type ResolvedLayout } from '../../layout';
-import type { ModuleScore, Tradeoffs } from '../../layout/cost';
+import type { ModuleScore, Neighbour, PlottedAlternatives } from '../../layout/cost';
 import { type Comparison, comparisonOf } from '../../picture/comparison';
 import type { CostResult } from '../../picture/cost';
 import { type Difference, differenceOf } from '../../picture/difference';
@@ -9,6 +9,12 @@ import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
 import type { WorldOutline } from '../../picture/worldDiagram';
 import type { PanelBase, PanelDiagnostic, PanelShards, ToPanel } from './messages';
+
+/** What a layout is weighed against, as far as it is drawn. */
+interface PanelTradeoffs {
+  readonly alternatives: PlottedAlternatives;
+  readonly neighbours: readonly Neighbour[];
+}
 
 /** All that the editor has said, and what follows from it. */
 export class PanelModel {
@@ -29,7 +35,7 @@ export class PanelModel {
   scores: readonly ModuleScore[] = [];
   /** Whether the text has errors, so that the scores are those of an older one. */
   isUnsound = false;
-  tradeoffs: Tradeoffs | null = null;
+  tradeoffs: PanelTradeoffs | null = null;
   /** Whether the trade-offs are of an older text. */
   isWeighing = true;
   /** The address of the document. */
@@ -63,7 +69,7 @@ export class PanelModel {
         this.#compare();
         return this.#comparison();
       case 'tradeoffs':
-        this.tradeoffs = message.tradeoffs;
+        this.tradeoffs = this.#weighed(message);
         this.isWeighing = false;
         return '';
       case 'smoke':
@@ -79,6 +85,7 @@ export class PanelModel {
       case 'recoveries':
         this.recoveries = message;
         return '';
+      case 'locked':
       case 'showSmoke':
       case 'showRun':
         return '';
@@ -110,6 +117,11 @@ export class PanelModel {
       this.results = this.#report && new SmokeOutcome(layout, this.#report);
       this.#compare();
     }
+  }
+
+  #weighed({ neighbours, alternatives }: Extract<ToPanel, { type: 'tradeoffs' }>): PanelTradeoffs | null {
+    const known = alternatives ?? this.tradeoffs?.alternatives;
+    return known ? { neighbours, alternatives: known } : null;
   }
 
   /** Lets go of all that belongs to another document. */

@@ -5,6 +5,7 @@ import { figuresOf } from '../../picture/scoreboard';
 import {
   type Beside,
   changeTitle,
+  frontOf,
   type ScatterPoint,
   scatterOf,
   scatterRows,
@@ -117,7 +118,7 @@ function nearest(points: readonly ScatterPoint[], x: number, y: number): Scatter
 /** The scatter as a table; layouts of the front can be shown from it, too. */
 function rowsElement({ actions, tradeoffs: found }: Scene, weighed: Weighed): HTMLElement {
   const rows = scatterRows(weighed);
-  const front = found?.alternatives.ok ? found.alternatives.front.length : 0;
+  const front = found?.alternatives.ok ? frontOf(found.alternatives.points).length : 0;
   return h(
     'details',
     { class: 'numbers' },

@@ -1,6 +1,6 @@
 // How fast the rank grid draws, beside plain ways in the same run: `npm run bench:grid` prints tables.
 // With `-- --svg` d3 makes an element for each of a million ranks too, within `SVG_LIMIT`; without it that time is extrapolated
-// from 131,072 ranks. With `-- --gpu` Chromium draws on the GPU.
+// from 131,072 ranks. With `-- --gpu` Chromium draws on the GPU. With `-- --keys` only what a key costs is measured.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import esbuild from 'esbuild';
@@ -22,6 +22,12 @@ const SIZES = [
 /** Up to how many ranks an element is made for each, and for how long at the most, in milliseconds. */
 const MAX_SVG = process.argv.includes('--svg') ? Number.POSITIVE_INFINITY : 131_072;
 const SVG_LIMIT = 240_000;
+
+/** Layouts with a model, a batch and a kind of GPU. */
+const COSTED = ['dense', 'moe'].map((kind) => [
+  `${kind} 64`,
+  readFileSync(new URL(`../examples/${kind}-64gpu.layout.yaml`, import.meta.url), 'utf8'),
+]);
 
 const sorted = (times) => [...times].sort((a, b) => a - b);
 const median = (times) => sorted(times)[times.length >> 1];
@@ -166,6 +172,50 @@ const frameTimes = ({ frames, busy }) =>
     ask(next);
   });
 
+/** Keys that are measured, after a few that are not. */
+const KEYS = 60;
+const WARM_KEYS = 15;
+
+/** Runs in the page: how long it takes to show messages, one after another, with what the browser lays out for them. */
+const shown = (messages) => {
+  const start = performance.now();
+  for (const data of messages) {
+    window.dispatchEvent(new MessageEvent('message', { data }));
+    document.body.getBoundingClientRect();
+  }
+  return performance.now() - start;
+};
+
+/** What a key costs while Trade-offs is shown: in the server, in the editor, and in the panel. Milliseconds. */
+async function keyTimes({ engine, open }, text) {
+  const { page, send, close } = await open({ ...WINDOW, width: 541, state: { view: 'tradeoffs' } });
+  try {
+    await send(engine.layoutMessage(text, 'a'));
+    const first = engine.tradeoffsMessage(text);
+    await send(first);
+    const all = [];
+    for (let key = 0; key < WARM_KEYS + KEYS; key++) {
+      const typed = `${text}# ${key}\n`;
+      const [check, checked] = timed(() => engine.check(typed));
+      const [neighbours, found] = timed(() => engine.neighbours(checked));
+      const [message, layout] = timed(() => engine.layoutMessage(typed, 'a'));
+      const tradeoffs = { type: 'tradeoffs', neighbours: found, alternatives: null };
+      all.push([check, neighbours, Math.max(0, message - check), await page.evaluate(shown, [layout, tradeoffs])]);
+    }
+    const size = (message) => Math.round(JSON.stringify(message).length / 1024);
+    const last = { type: 'tradeoffs', neighbours: engine.neighbours(engine.check(text)), alternatives: null };
+    return { times: all.slice(WARM_KEYS), first: size(first), next: size(last) };
+  } finally {
+    await close();
+  }
+}
+
+function timed(run) {
+  const start = performance.now();
+  const result = run();
+  return [performance.now() - start, result];
+}
+
 /** What `run` measures in a panel that has received no message yet. */
 async function once(grid, run) {
   const { page, send, close } = await grid.open({ ...WINDOW, state: { colour: 'dp' } });
@@ -253,6 +303,19 @@ async function frameRow(grid, messages, extra = () => []) {
 
 const grid = await startGrid({ gpu: process.argv.includes('--gpu') });
 try {
+  console.log('A key while Trade-offs is shown, ms as median / p95; the messages of the first key and of the next, KB');
+  row('layout', 'check', 'neighbours', 'message', 'panel', 'all', 'first', 'next');
+  for (const [name, text] of COSTED) {
+    const { times, first, next } = await keyTimes(grid, text);
+    const both = (values) => `${ms(median(values))} / ${ms(p95(values))}`;
+    const parts = times[0].map((_, part) => times.map((one) => one[part]));
+    row(name, ...parts.map(both), both(times.map((one) => one.reduce((sum, part) => sum + part))), first, next);
+  }
+  if (process.argv.includes('--keys')) {
+    await grid.close();
+    process.exit();
+  }
+
   const messages = SIZES.map(({ nodes, degrees }) =>
     grid.engine.layoutMessage(layoutText('bench', nodes, degrees), 'a'),
   );

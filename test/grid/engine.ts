@@ -6,6 +6,7 @@ import { costOf } from '../../picture/cost';
 import type { PanelBase, ToPanel } from '../../webview/panel/messages';
 
 export { check, processGroups } from '../../layout';
+export { neighbours } from '../../layout/cost';
 export { physicalPlacement } from '../../picture/physical';
 
 export const layoutMessage = (text: string, title: string, base: string | null = null) => {

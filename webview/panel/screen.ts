@@ -256,6 +256,9 @@ export class Screen {
       this.#details.replaceChildren();
       return;
     }
+    if (viewOf(scene).isWide && this.#details.hasChildNodes()) {
+      return;
+    }
     const focus = this.focus();
     const clear = () => scene.actions.change({ failed: [] });
     replaceKeepingFocus(

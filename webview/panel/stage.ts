@@ -132,14 +132,12 @@ export class Stage {
     this.#fill(content);
   }
 
-  /** Replaces the content; scroll position, opened details and focus stay. */
+  /** Replaces the content at once, so that what is around it stays scrolled; opened details and focus stay. */
   #fill(content: HTMLElement | null): void {
     this.#content.hidden = !content;
     if (content) {
-      const scroll = this.#content.scrollTop;
       const isOpen = this.#content.querySelector('details')?.open ?? false;
       replaceKeepingFocus(this.#content, content);
-      this.#content.scrollTop = scroll;
       this.#content.querySelector('details')?.toggleAttribute('open', isOpen);
     } else {
       this.#content.replaceChildren();

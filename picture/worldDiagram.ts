@@ -28,6 +28,8 @@ export interface PhaseRow extends ModuleSpan {
   readonly engine: string;
   /** `tp 4 × dp 8`; empty for a replica a rank on one rank. */
   readonly degrees: string;
+  /** Whether it has GPUs of its own, which are drawn behind those of the world. */
+  readonly isApart: boolean;
 }
 
 /** What can be drawn of any file: the world, where its size is known, the modules in it, and the phases. */
@@ -53,7 +55,7 @@ export function outlineOf(facts: LayoutFacts | null): WorldOutline {
 }
 
 function phaseRows(facts: LayoutFacts): PhaseRow[] {
-  return Array.from(phaseSpans(facts), ({ field: { name }, phase, start, end }) => {
+  return Array.from(phaseSpans(facts), ({ field: { name }, phase, start, end, isApart }) => {
     const count = end - start;
     const sizes = (['tp', 'gtp_remat', 'cp', 'pp', 'ep'] as const).map((dim) => ({
       name: dim,
@@ -63,7 +65,7 @@ function phaseRows(facts: LayoutFacts): PhaseRow[] {
     const dp = count / dense.reduce((product, { size }) => product * size, 1);
     const all = [...dense.slice(0, -1), { name: 'dp', size: Number.isInteger(dp) ? dp : 1 }, ...dense.slice(-1)];
     const degrees = [productText(all), productText(sizes.slice(-1))].filter(Boolean).join(', ');
-    return { name, engine: valueOr(phase.engine, 'megatron') ?? 'megatron', start, count, degrees };
+    return { name, engine: valueOr(phase.engine, 'megatron') ?? 'megatron', start, count, degrees, isApart };
   });
 }
 
@@ -78,6 +80,11 @@ export function extentOf({ worldSize, spans }: WorldOutline): { world: number; r
   const ends = spans.map(({ start, count }) => start + count);
   const world = worldSize ?? Math.max(0, ...ends);
   return { world, reach: Math.max(1, world, ...ends) };
+}
+
+/** Where the axis of ranks ends: behind the engines that have GPUs of their own. */
+export function axisEnd(outline: WorldOutline): number {
+  return Math.max(extentOf(outline).reach, ...outline.phases.map(({ start, count }) => start + count));
 }
 
 /** All that keeps the modules from using every rank once. */
@@ -132,6 +139,9 @@ function phaseSentence({ worldSize, phases }: WorldOutline): string {
     const ranks = spanText({ start, end: start + count });
     const where = count === worldSize ? 'all ranks' : `${count === 1 ? 'rank' : 'ranks'} ${ranks}`;
     const names = phases.filter((one) => isSameSpan(one, span)).map(({ name }) => name);
+    if (span.isApart) {
+      return `${names.join(' and ')} ${names.length === 1 ? 'has' : 'have'} ${countOf(count, 'GPU')} apart`;
+    }
     return names.length === 1
       ? `${names[0]} runs on ${where}`
       : `${names.slice(0, -1).join(', ')} and ${names.at(-1)} take turns on ${where}`;
@@ -196,7 +206,7 @@ const MAX_ROWS = 64;
 
 /** Is every rank used once: a line a module, a line a fault, a line a phase, and the axis of ranks. */
 export function worldDiagram(outline: WorldOutline, width: number): Diagram {
-  const { reach } = extentOf(outline);
+  const reach = axisEnd(outline);
   const rowOf = ({ name, start, count }: ModuleSpan, index: number): Row => ({
     name: name ?? 'parallelism',
     detail: countOf(count, 'rank'),
@@ -212,7 +222,11 @@ export function worldDiagram(outline: WorldOutline, width: number): Diagram {
   const phases = outline.phases.map((phase, i): Row => {
     const row = rowOf(phase, outline.spans.length + i);
     const words = phase.degrees === '' ? row.words : [`${row.words[0]} · ${phase.degrees}`, ...row.words];
-    return { ...row, detail: `${phase.engine} · ${row.detail}`, words };
+    return {
+      ...row,
+      detail: `${phase.engine} · ${phase.isApart ? countOf(phase.count, 'own GPU') : row.detail}`,
+      words,
+    };
   });
   const rows = [...modules.slice(0, MAX_ROWS), ...phases.slice(0, MAX_ROWS)];
   const texts = rows.flatMap(({ name, detail }) => [widthOf(name, NAME_SIZE) * 1.08, widthOf(detail)]);

@@ -6,7 +6,7 @@ import type { Section } from '../format/spec';
 import type { Dim } from '../grid/grid';
 import { countOf } from '../rules/numbers';
 import { type LayoutFacts, valueOr } from '../topology/facts';
-import { isServed } from '../topology/phases';
+import { isServed, phasePlace } from '../topology/phases';
 import { denseGrid } from '../topology/processGroups';
 import { resolveLayout } from '../topology/resolve';
 import type { ResolvedLayout, ResolvedModule } from '../topology/resolved';
@@ -64,22 +64,23 @@ export function weightUpdates(facts: LayoutFacts): readonly WeightUpdate[] {
 }
 
 function updateOf(
-  { root, framework }: LayoutFacts,
+  facts: LayoutFacts,
   layout: ResolvedLayout,
   saved: SavedState,
   name: string,
   phase: Section<PhaseKeys>,
 ): WeightUpdate | null {
   const [trainer] = layout.modules;
-  const own = root.rl.value?.colocated.value === true ? undefined : root.rl.value?.rollout_gpus.value;
-  const start = own === undefined ? (phase.rank_offset.value ?? 0) : 0;
-  const gpus = own ?? phase.num_ranks.value ?? layout.worldSize - start;
-  const engine = engineModule(phase, start, gpus);
-  if (!trainer || !engine) {
+  const place = phasePlace(facts, phase);
+  // engines on GPUs of their own count their ranks from 0
+  const start = place?.isApart ? 0 : (place?.start ?? 0);
+  const engine = place && engineModule(phase, start, place.ranks);
+  if (!trainer || !place || !engine) {
     return null;
   }
   const { module, tp, pp, ep, size } = engine;
   const job = typeof saved.weights === 'string' || saved.weights.lora ? null : saved.weights;
+  const { framework } = facts;
   const isSharded = framework?.rules.megatron === 'none';
   const bytes = job && wholeBytes(job, [job.stages.flat()], 0);
   const links = engineLinks(saved, pp);
@@ -98,14 +99,16 @@ function updateOf(
   return {
     phase: name,
     engine: valueOr(phase.engine, 'megatron') ?? '',
-    gpus,
+    gpus: place.ranks,
     gpusPerEngine: size,
-    isApart: own !== undefined,
+    isApart: place.isApart,
     trainer: isSharded ? `${layout.worldSize / replicas(layout)} shards` : degreesText(saved),
     degrees: degreesText(engine),
-    isAlike: !isSharded && own === undefined && isCutAlike(saved, engine),
+    isAlike: !isSharded && !place.isApart && isCutAlike(saved, engine),
     bytes,
-    senders: framework?.weightUpdates ? sendersOf(framework.weightUpdates.apart, own, trainer, saved, job) : null,
+    senders: framework?.weightUpdates
+      ? sendersOf(framework.weightUpdates.apart, place.isApart, trainer, saved, job)
+      : null,
     framework: framework?.weightUpdates ? framework.title : null,
     ranks,
   };
@@ -164,12 +167,12 @@ function engineModule(phase: Section<PhaseKeys>, start: number, gpus: number) {
 
 function sendersOf(
   apart: 'stages' | 'first' | null,
-  own: number | undefined,
+  isApart: boolean,
   trainer: ResolvedModule,
   { pp }: SavedState,
   job: WeightJob | null,
 ): readonly WeightSender[] | null {
-  if (own === undefined) {
+  if (!isApart) {
     return [];
   }
   if (apart === 'first') {

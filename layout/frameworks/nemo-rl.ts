@@ -414,7 +414,6 @@ function readWorld(tree: TreeMap, missing: Reason | null, facts: Facts): void {
   );
   facts.set('rl.gpus_per_engine', isKnown(gpus) && isKnown(perEngine) ? perEngine : undefined);
   facts.note('Generation has GPUs of its own; the world is that of the trainer.');
-  facts.apart.push('rollout');
   const minus = (all: number, part: number) => all - part;
   const left = isSingle
     ? { nodes, perNode: derived([perNode, ownGpus], minus, 'gpus_per_node') }

@@ -199,10 +199,14 @@ function setSamples(options: Options, facts: Facts): void {
   }
 }
 
-/** The engines: those that share the trainer's GPUs, or GPUs of their own behind them. */
+/** The engines: on the trainer's GPUs, or on GPUs of their own behind them; none where it is not known which those are. */
 function setRollout(options: Options, facts: Facts): void {
   const colocated = options.flag('colocate');
   const world = facts.get('world_size');
+  const gpus = options.has('rollout_num_gpus') ? options.integer('rollout_num_gpus') : undefined;
+  if (!colocated && (!gpus || options.blocked !== null)) {
+    return;
+  }
   facts.set('phases.rollout.engine', { value: 'sglang', source: 'default' });
   readEngine(options, 'rollout', facts, 'sglang_');
   // an engine's pipeline stages share its GPUs (slime/backends/sglang_utils/arguments.py)
@@ -210,16 +214,11 @@ function setRollout(options: Options, facts: Facts): void {
   const stages = facts.get('phases.rollout.pp') ?? { value: 1, source: 'default' };
   const share = (ranks: number, pp: number) => (ranks % pp === 0 ? ranks / pp : null);
   facts.set('phases.rollout.tp', derived([perEngine, stages], share, 'pp does not divide rollout_num_gpus_per_engine'));
-  const gpus = options.has('rollout_num_gpus') ? options.integer('rollout_num_gpus') : undefined;
   if (colocated) {
     facts.set('phases.rollout.num_ranks', gpus ?? derived([world], (ranks) => ranks, 'world_size'));
     return;
   }
-  facts.apart.push('rollout');
-  if (gpus && options.blocked === null) {
-    facts.set('phases.rollout.num_ranks', gpus);
-    facts.set('rl.rollout_gpus', gpus);
-    facts.set('rl.gpus_per_engine', options.integer('rollout_num_gpus_per_engine'));
-    facts.note('The rollout has GPUs of its own, beside the world of the trainer.');
-  }
+  facts.set('rl.rollout_gpus', gpus);
+  facts.set('rl.gpus_per_engine', options.integer('rollout_num_gpus_per_engine'));
+  facts.note('The rollout has GPUs of its own, beside the world of the trainer.');
 }

@@ -67,8 +67,7 @@ export function driftBetween(
   const model = reading.values.find(({ key }) => key === 'model.from');
   const isSameModel = model !== undefined && values.get('model.from')?.value === model.value;
   for (const { key, value, source, offset, lookedFor } of reading.values) {
-    const isApart = reading.apart.some((phase) => key.startsWith(`phases.${phase}.`));
-    if (!isKeyPath(key) || isApart || (hasStages && key === 'parallelism.vpp')) {
+    if (!isKeyPath(key) || (hasStages && key === 'parallelism.vpp')) {
       continue;
     }
     const written = key === 'world_size' ? worldOf(values) : values.get(key);

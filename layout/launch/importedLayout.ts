@@ -68,7 +68,7 @@ const MEGATRON: { readonly [P in FactPath]?: FactValue } = {
 };
 
 /** The values that a layout writes: those for which the format has a key, without the format's own defaults. */
-export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
+export function layoutValues({ values }: LaunchReading): LaunchValue[] {
   const byKey = new Map(values.map((value) => [value.key, value.value]));
   const hasStages = listsStages((key) => byKey.get(key) ?? undefined);
   return values.filter(({ key, value, source }) => {
@@ -78,9 +78,6 @@ export function layoutValues({ values, apart }: LaunchReading): LaunchValue[] {
       return false;
     }
     if (key === 'model.num_layers' && hasUnevenStages(byKey)) {
-      return false;
-    }
-    if (apart.some((phase) => key.startsWith(`phases.${phase}.`))) {
       return false;
     }
     if (

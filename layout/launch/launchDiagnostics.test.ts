@@ -1,5 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the strings are shell scripts and configurations
 import { expect, test } from 'vitest';
+import { check } from '../check';
 import { layoutYaml } from './index';
 import { checkLaunch } from './launchDiagnostics';
 import { readLaunchFile } from './launchReading';
@@ -126,7 +127,13 @@ test.each<readonly [string, Files, readonly string[]]>([
   expect(said(files)).toEqual(expected);
 });
 
-test('phases on GPUs of their own stand in no layout', () => {
-  const script = 'python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 2 --rollout-num-gpus 6';
-  expect(layoutYaml(readLaunchFile('a.sh', script, () => null))).not.toContain('phases');
+test('engines on GPUs of their own are held against these, not against the world of the trainer', () => {
+  const script = (gpus: number) =>
+    `python3 train.py --actor-num-nodes 1 --actor-num-gpus-per-node 2 --rollout-num-gpus-per-engine 4 --rollout-num-gpus ${gpus}`;
+  const read = (gpus: number) => layoutYaml(readLaunchFile('a.sh', script(gpus), () => null));
+  expect(read(8)).toContain('rollout_gpus: 8');
+  expect([8, 6].map((gpus) => errorsOf(read(gpus)))).toEqual([[], ['rollout-gpus']]);
 });
+
+const errorsOf = (text: string): string[] =>
+  check(text).diagnostics.flatMap(({ severity, code }) => (severity === 'error' ? [code] : []));

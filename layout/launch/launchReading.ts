@@ -44,8 +44,6 @@ export interface LaunchReading {
   readonly values: readonly LaunchValue[];
   readonly unmapped: readonly { readonly name: string; readonly value: string | null; readonly line: number | null }[];
   readonly notes: readonly string[];
-  /** Phases that run on GPUs beside the world of the trainer; no layout describes them. */
-  readonly apart: readonly string[];
   /** The names of the jobs of the file, for `ImportOptions.job`; none where it has one alone. */
   readonly jobs: readonly string[];
   /** Why what was asked for cannot be given, such as a job that the file does not have; null where it can. */
@@ -447,7 +445,6 @@ class Session implements LaunchContext {
       })),
       notes: [...facts.notes, ...notes],
       engine: facts.engine,
-      apart: facts.apart,
       problem: facts.problem,
       trains: facts.trains,
       command: facts.command,
@@ -606,7 +603,6 @@ function mergedFacts(distinct: readonly Facts[]): Facts {
     );
   }
   merged.engine = first.engine;
-  merged.apart.push(...first.apart);
   merged.command = first.command;
   merged.trains = distinct.every(({ trains }) => trains);
   merged.defaults = first.defaults;

@@ -99,8 +99,6 @@ export class Facts {
   readonly unmapped: Unmapped[] = [];
   /** What trains, where the family has several engines and this is not its usual one. */
   engine: Engine | null = null;
-  /** Phases that run on GPUs beside the world of the trainer. */
-  readonly apart: string[] = [];
   /** The names of all jobs of the file, where it has several. */
   readonly jobs: string[] = [];
   /** Why what was asked for cannot be given; null where it can. */

@@ -2,7 +2,7 @@ import { countOf, grouped, type RankSpan } from '../../layout';
 import { inkOn, moduleFill } from '../../picture/colour';
 import { subject } from '../../picture/headline';
 import {
-  extentOf,
+  axisEnd,
   faultsOf,
   type ModuleSpan,
   type PhaseRow,
@@ -39,7 +39,7 @@ export function worldSheet(
   actions: Pick<Actions, 'revealModule' | 'revealLine' | 'fixLine'>,
 ): HTMLElement {
   const { worldSize, spans, phases, weights } = outline;
-  const { reach } = extentOf(outline);
+  const reach = axisEnd(outline);
   const faults = faultsOf(outline);
   const axis = h('div', { class: 'ticks' }, ...ticksOf(reach).map((tick) => tickMark(tick, reach)));
   return h(

@@ -2,7 +2,7 @@ import type { Span } from '../../diagnostic';
 import type { PhaseKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import { valueOr } from '../../topology/facts';
-import { isServed } from '../../topology/phases';
+import { isServed, phasePlace } from '../../topology/phases';
 import { job } from '../examples';
 import { culpritOf, type Factor, fittingSizes, problemOf, type ReplicaRanks } from '../factorization/replica';
 import { changeFix } from '../fixes';
@@ -19,16 +19,18 @@ export const phaseFactorization: Rule = {
   why: 'Each phase of a reinforcement-learning job lays its own grid over the GPUs that phases share.',
   failing: job(8, 'tp: 2', 'phases: {rollout: {engine: vllm, tp: 3}}'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
-  *check({ root, world }) {
-    for (const { name, value: phase, keySpan } of root.phases.value ?? []) {
-      const offset = phase && valueOr(phase.rank_offset, 0);
-      const ranks = phase?.num_ranks.written ? phase.num_ranks.value : (world.size ?? 0) - (offset ?? 0);
-      if (!phase || offset === undefined || ranks === undefined || world.size === undefined) {
+  *check(facts) {
+    for (const { name, value: phase, keySpan } of facts.root.phases.value ?? []) {
+      const place = phase && phasePlace(facts, phase);
+      // engines on GPUs of their own are judged by rollout-gpus
+      if (!place || place.isApart) {
         continue;
       }
-      if (offset + ranks > world.size || ranks <= 0) {
+      const { start, ranks } = place;
+      const size = facts.world.size ?? 0;
+      if (start + ranks > size || ranks <= 0) {
         yield {
-          message: `Phase '${name}' ends at rank ${offset + ranks}, beyond the world of ${world.size}. Use fewer ranks.`,
+          message: `Phase '${name}' ends at rank ${start + ranks}, beyond the world of ${size}. Use fewer ranks.`,
           span: keySpan,
         };
         continue;

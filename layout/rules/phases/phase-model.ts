@@ -1,6 +1,7 @@
 import type { PhaseKeys } from '../../format/keys';
 import type { Field, Section } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
+import { phasePlace } from '../../topology/phases';
 import { changeFix } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
 import { writtenRelated } from '../related';
@@ -51,7 +52,7 @@ function phaseReport(facts: LayoutFacts, name: string, phase: Section<PhaseKeys>
   const cuts = splitsAttention ? 1 : tp;
   const isLatent = model.multi_latent_attention.value === true;
   const [heads, groups, layers] = [model.num_attention_heads, model.num_query_groups, model.num_layers];
-  const ranks = (phase.num_ranks.written ? phase.num_ranks.value : facts.world.size) ?? 0;
+  const ranks = phasePlace(facts, phase)?.ranks ?? 0;
   const fitsHeads = (size: number) => heads.value === undefined || heads.value % size === 0;
   const fitsGroups = (size: number) =>
     groups.value === undefined || isLatent || groups.value % size === 0 || size % groups.value === 0;

@@ -70,7 +70,7 @@ function* idleReport(facts: LayoutFacts): Iterable<Report> {
 
 /** The ranks that some phase has; null where the training, which has them all, is not among the phases. */
 function phasedRanks(facts: LayoutFacts): number | null {
-  const spans = [...phaseSpans(facts)].sort((a, b) => a.start - b.start);
+  const spans = [...phaseSpans(facts)].filter(({ isApart }) => !isApart).sort((a, b) => a.start - b.start);
   const isWhole = spans.length > 0 && spans.length === facts.root.phases.value?.length;
   if (!isWhole || spans.every(({ phase }) => isServed(phase))) {
     return null;

@@ -1,6 +1,6 @@
 import { COMPARED, changes, expertSizes, otherModel, type Resume, TIED, told } from './resume';
 import { hasExpertOptimizer } from './savedState';
-import type { PartVerdict, WayOut } from './verdict';
+import type { CheckpointFormat, PartVerdict, WayOut } from './verdict';
 
 export function modelVerdict(resume: Resume): PartVerdict {
   const other = otherModel(resume);
@@ -12,10 +12,17 @@ export function modelVerdict(resume: Resume): PartVerdict {
       source: COMPARED,
     });
   }
-  return { torch: legacyModel, torch_dist: shardedModel, torch_dcp: dcpModel, fsdp_dtensor: fsdpModel }[resume.format](
-    resume,
-  );
+  return FORMATS[resume.format](resume);
 }
+
+/** Weights of Hugging Face have rows of their own. */
+const FORMATS: Readonly<Record<CheckpointFormat, (resume: Resume) => PartVerdict>> = {
+  torch: legacyModel,
+  torch_dist: shardedModel,
+  torch_dcp: dcpModel,
+  fsdp_dtensor: fsdpModel,
+  hf: dcpModel,
+};
 
 function shardedModel(resume: Resume): PartVerdict {
   const gtp = changes(resume, ['gtpRemat', 'exptGtpRemat']);

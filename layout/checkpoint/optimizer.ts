@@ -14,6 +14,11 @@ import type { PartVerdict, WayOut } from './verdict';
 
 const FRESH: WayOut = { what: 'Start with fresh optimizer states.', command: '--no-load-optim' };
 
+const FULLY: WayOut = {
+  what: 'Start the old layout once more and save so that every size may change.',
+  command: '--dist-ckpt-optim-fully-reshardable',
+};
+
 export function optimizerVerdict(resume: Resume): PartVerdict {
   const { saved, now, format } = resume;
   if (otherModel(resume) !== null) {
@@ -118,6 +123,17 @@ function distributedOptimizer(resume: Resume): PartVerdict {
       proof: 'run',
     });
   }
+  if (!isFull && now.paramsType === 'fp32') {
+    return told('optimizer', {
+      outcome: 'after',
+      because:
+        'The optimizer states do not load as they are: with parameters in fp32 Megatron-LM cannot write dp_reshardable states back, under the same layout neither.',
+      predicts: refused ?? 'a view of a leaf Variable that requires grad is being used in an in-place operation.',
+      ways: [FULLY, FRESH],
+      source: `${DISTRIBUTED_OPTIMIZER} load_parameter_state_from_dp_reshardable`,
+      proof: 'run',
+    });
+  }
   const cut = isFull ? '' : bufferChanges(resume);
   if (cut === '') {
     return told('optimizer', {
@@ -131,13 +147,7 @@ function distributedOptimizer(resume: Resume): PartVerdict {
     outcome: 'after',
     because: `The optimizer states do not load as they are: ${cut}. Saved as dp_reshardable, they follow the gradient buffers of each (tp, pp) rank.`,
     predicts: refused,
-    ways: [
-      {
-        what: 'Start the old layout once more and save so that every size may change.',
-        command: '--dist-ckpt-optim-fully-reshardable',
-      },
-      FRESH,
-    ],
+    ways: [FULLY, FRESH],
     source:
       refused === null
         ? `${DISTRIBUTED_OPTIMIZER} sharded_param_state_dp_reshardable`
@@ -149,7 +159,15 @@ function distributedOptimizer(resume: Resume): PartVerdict {
 /** What changes the buffers in which the states of one (tp, pp) rank lie; empty where nothing does. */
 function bufferChanges(resume: Resume): string {
   const { saved, now } = resume;
-  const sizes = changes(resume, ['tp', 'pp', 'vpp', ...expertSizes(resume), 'paddedVocabulary', 'bucketSize']);
+  const sizes = changes(resume, [
+    'tp',
+    'pp',
+    'vpp',
+    ...expertSizes(resume),
+    'paddedVocabulary',
+    'bucketSize',
+    'bufferTypes',
+  ]);
   if (sizes !== '') {
     return sizes;
   }
@@ -163,8 +181,11 @@ function bufferChanges(resume: Resume): string {
 function mismatch({ saved, now }: Resume): string | null {
   return saved.tp === now.tp && saved.pp === now.pp
     ? null
-    : `(TP, PP) mismatch after resume ((${now.tp}, ${now.pp}) vs (${saved.tp}, ${saved.pp}) from checkpoint): not supported for DistributedOptimizer with sharding type ${saved.sharding}. Please use \`--ckpt-fully-parallel-save\` flag during checkpoint saving.`;
+    : `(TP, PP) mismatch after resume ((${now.tp}, ${now.pp}) vs (${saved.tp}, ${saved.pp}) from checkpoint): ${(now.framework?.optimizerMismatch ?? ofMegatron)(saved.sharding)}`;
 }
+
+const ofMegatron = (sharding: string): string =>
+  `not supported for DistributedOptimizer with sharding type ${sharding}. Please use \`--ckpt-fully-parallel-save\` flag during checkpoint saving.`;
 
 function plainOptimizer(resume: Resume): PartVerdict {
   const { saved, now } = resume;

@@ -40,6 +40,7 @@ const KEYS = {
   exptGtpRemat: 'expt_gtp_remat',
   paddedVocabulary: 'padded vocabulary',
   bucketSize: 'gradient buckets of',
+  bufferTypes: 'types',
 } as const;
 
 /** The sizes of the experts' grid, which a dense model leaves as they are. */

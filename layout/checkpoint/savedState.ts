@@ -40,6 +40,12 @@ export interface SavedState {
   readonly paddedVocabulary: number | null;
   readonly tied: boolean;
   readonly distributedOptimizer: boolean;
+  /** What ZeRO shards; 0 where it is not used. */
+  readonly zeroStage: number;
+  /** The type of the parameters. */
+  readonly paramsType: string;
+  /** The types of parameters and gradients, by which gradient buffers are named. */
+  readonly bufferTypes: string;
   /** The most elements of a gradient bucket; null for one bucket a buffer. */
   readonly bucketSize: number | null;
   readonly megatronFsdp: boolean;
@@ -84,6 +90,7 @@ function savedState(facts: LayoutFacts, module: ModuleFacts): SavedState | null 
   const stages = stagePlanOf(facts, module)?.stages() ?? null;
   const weights = weightJob(facts, module);
   const world = facts.world.size ?? ranks;
+  const paramsType = model?.params_dtype.value ?? 'bf16';
   return {
     module: module.name,
     framework: facts.framework,
@@ -104,6 +111,9 @@ function savedState(facts: LayoutFacts, module: ModuleFacts): SavedState | null 
     paddedVocabulary: paddedVocabulary(module, degrees.tp),
     tied: model?.untie_embeddings_and_output_weights.value !== true,
     distributedOptimizer: optimizer?.use_distributed_optimizer.value === true,
+    zeroStage: optimizer?.zero_stage.value ?? 0,
+    paramsType,
+    bufferTypes: `${paramsType} with gradients in ${optimizer?.grad_reduce_in_bf16.value === true ? 'bf16' : 'fp32'}`,
     bucketSize:
       optimizer?.overlap_grad_reduce.value === true && !fitsOneBucket(weights)
         ? defaultBucketSize(dp * degrees.cp)

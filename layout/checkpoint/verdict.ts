@@ -1,8 +1,8 @@
 import type { OptimizerSharding } from './savedState';
 import type { ShardLinks } from './shards';
 
-/** The formats of Megatron-LM's checkpoints (`--ckpt-format`). */
-export const CHECKPOINT_FORMATS = ['torch', 'torch_dist', 'torch_dcp', 'fsdp_dtensor'] as const;
+/** The formats of Megatron-LM's checkpoints (`--ckpt-format`), and that of Hugging Face's weights. */
+export const CHECKPOINT_FORMATS = ['torch', 'torch_dist', 'torch_dcp', 'fsdp_dtensor', 'hf'] as const;
 
 export type CheckpointFormat = (typeof CHECKPOINT_FORMATS)[number];
 

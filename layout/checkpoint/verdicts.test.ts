@@ -102,25 +102,132 @@ describe('what a layout takes from the checkpoint of another', () => {
     expect(optimizer).toBe(
       'optimizer unknown: Whether the optimizer states load is not known: only the first layout has use_distributed_optimizer, and no such pair was tried. | --no-load-optim',
     );
-    const nanotron = 'launch: {family: nanotron}';
-    expect(verdicts(layout('', nanotron), layout('tp: 2', nanotron))[0]).toBe(
-      'model unknown: What nanotron does with the weights of the model of another layout is not known here.',
+    const axolotl = 'launch: {family: axolotl}';
+    expect(verdicts(layout('', axolotl), layout('tp: 2', axolotl))[0]).toBe(
+      'model unknown: What axolotl does with the weights of the model of another layout is not known here.',
     );
+  });
+
+  test('parameters in fp32 never take dp_reshardable states back, and no buffer goes over to other types', () => {
+    const single = MODEL.replace('}', ', params_dtype: fp32}');
+    const [same] = [layout('tp: 2', single, sharded)];
+    expect(verdicts(same, same)[1]).toMatch(
+      /^optimizer after: .*under the same layout neither\. \| "a view of a leaf Variable.*" \| --dist-ckpt-optim-fully-reshardable \| --no-load-optim$/,
+    );
+    const full = 'checkpoint: {optimizer_sharding: fully_reshardable}';
+    expect(verdicts(layout('', single, sharded, full), layout('', single, sharded))[1]).toMatch(/^optimizer loads: /);
+    const half = sharded.replace('}', ', grad_reduce_in_bf16: true}');
+    expect(verdicts(layout('', MODEL, sharded), layout('', MODEL, half))[1]).toMatch(
+      /^optimizer after: .*: types bf16 with gradients in fp32 → bf16 with gradients in bf16\./,
+    );
+  });
+
+  /** Of two layouts of a framework the outcome of each part, and what it says. */
+  function outcomes(
+    family: string,
+    before: string,
+    after: string,
+    world = 8,
+    ...sections: readonly string[]
+  ): string[] {
+    const of = (parallelism: string) => layout(parallelism, `launch: {family: ${family}}`, MODEL, ...sections);
+    const all = verdicts(of(before), of(after).replace('world_size: 8', `world_size: ${world}`));
+    return all.map((one) => one.slice(0, one.indexOf(':')));
+  }
+
+  test.each<
+    readonly [family: string, before: string, after: string, world: number, sections: string[], told: string[]]
+  >([
+    ['slime', '', 'tp: 2', 8, [sharded], ['model loads', 'optimizer after', 'rng lost', 'rerun lost', 'data loads']],
+    ['megatron-bridge', 'ep: 2', 'ep: 2', 4, [sharded], ['model loads', 'optimizer loads', 'rng after', 'rerun loads']],
+    ['megatron-bridge', 'tp: 2', '', 8, [sharded], ['model loads', 'optimizer after', 'rng lost', 'rerun lost']],
+    ['nemo-rl', '', '', 8, [sharded], ['model loads', 'optimizer loads', 'rng lost', 'rerun loads', 'data loads']],
+    ['nemo-rl, engine: fsdp', '', 'tp: 2', 4, [], ['model loads', 'optimizer loads', 'rng lost', 'data loads']],
+    ['ms-swift', 'tp: 2', '', 8, [sharded], ['model loads', 'optimizer after', 'rng lost', 'rerun lost']],
+    [
+      'verl, engine: megatron',
+      'tp: 2',
+      '',
+      8,
+      [sharded],
+      ['model loads', 'optimizer loads', 'rng after', 'rerun lost', 'data loads'],
+    ],
+    ['verl, engine: fsdp', '', '', 4, [], ['model after', 'optimizer lost', 'rng lost', 'data lost']],
+    [
+      'nanotron',
+      '',
+      'tp: 2',
+      8,
+      ['optimizer: {zero_stage: 1}'],
+      ['model loads', 'optimizer loads', 'rng lost', 'data loads'],
+    ],
+    [
+      'nanotron',
+      '',
+      '',
+      4,
+      ['optimizer: {zero_stage: 1}'],
+      ['model loads', 'optimizer lost', 'rng lost', 'data loads'],
+    ],
+    [
+      'nanotron',
+      '',
+      '',
+      4,
+      ['optimizer: {zero_stage: 0}'],
+      ['model loads', 'optimizer loads', 'rng lost', 'data loads'],
+    ],
+    [
+      'deepspeed',
+      '',
+      '',
+      4,
+      ['optimizer: {zero_stage: 2}'],
+      ['model loads', 'optimizer after', 'rng unknown', 'data unknown'],
+    ],
+    [
+      'deepspeed',
+      '',
+      '',
+      4,
+      ['optimizer: {zero_stage: 3}'],
+      ['model after', 'optimizer after', 'rng unknown', 'data unknown'],
+    ],
+    ['torchtitan', '', 'tp: 2', 8, [], ['model loads', 'optimizer loads', 'rng lost', 'data lost']],
+  ])('%s, %s to %s on %s ranks, %s', (family, before, after, world, sections, told) => {
+    expect(outcomes(family, before, after, world, ...sections).slice(0, told.length)).toEqual(told);
+  });
+
+  test('words and options are those of the framework', () => {
+    const bridge = 'launch: {family: megatron-bridge}';
+    expect(verdicts(layout('tp: 2', bridge, MODEL, sharded), layout('', bridge, MODEL, sharded))[1]).toMatch(
+      /Please use `checkpoint_config\.fully_parallel_save=True` for checkpoint saving\." \| checkpoint\.dist_ckpt_optim_fully_reshardable=true \| checkpoint\.load_optim=false$/,
+    );
+    const zero = (world: number) =>
+      layout('', 'launch: {family: deepspeed}', 'optimizer: {zero_stage: 2}').replace(': 8', `: ${world}`);
+    expect(verdicts(zero(8), zero(16))[1]).toMatch(
+      /"The checkpoint being loaded used a DP world size of 8 but the current world size is 16\. .*ds_to_universal --input_folder/,
+    );
+  });
+
+  test('weights in the format of Hugging Face load under any layout, and nothing else does', () => {
+    expect(
+      verdicts(layout('tp: 2', MODEL, sharded), layout('pp: 4', MODEL, sharded), 'hf').map((one) => one.split(':')[0]),
+    ).toEqual(['model loads', 'optimizer lost', 'rng lost', 'rerun lost', 'data lost']);
   });
 
   test('verl on FSDP has a file a rank, so that another number of ranks starts from merged weights', () => {
     const verl = 'launch: {family: verl, engine: fsdp}';
     const [one, other] = [layout('', verl), layout('', verl).replace('world_size: 8', 'world_size: 4')];
-    expect(verdicts(one, other).slice(0, 2)).toEqual([
-      'model after: The weights of the model do not load as they are: every rank reads a file that has the number of ranks in its name, by its documentation. | python -m verl.model_merger merge --backend fsdp --local_dir ACTOR --target_dir MODEL',
-      'optimizer lost: The optimizer states cannot be loaded: every rank reads a file that has the number of ranks in its name, and the merger takes the weights alone.',
-    ]);
+    expect(verdicts(one, other)[0]).toBe(
+      'model after: The weights of the model do not load as they are: world_size 8 → 4, and every rank reads a file that has the number of ranks in its name. | python -m verl.model_merger merge --backend fsdp --local_dir ACTOR --target_dir MODEL',
+    );
     expect(verdicts(one, one)[0]).toMatch(/^model unknown: /);
   });
 
   test('torchtitan reshards all but the state of its data loader', () => {
     const titan = 'launch: {family: torchtitan}';
-    const [model, optimizer, , , data] = verdicts(layout('', titan), layout('tp: 2', titan));
+    const [model, optimizer, , data] = verdicts(layout('', titan), layout('tp: 2', titan));
     expect([model, optimizer, data]).toEqual([
       'model loads: The weights of the model load as they are: torch.distributed.checkpoint reshards DTensors over any mesh.',
       'optimizer loads: The optimizer states load as they are: torch.distributed.checkpoint reshards DTensors over any mesh.',

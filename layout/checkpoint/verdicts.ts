@@ -1,4 +1,4 @@
-import type { CheckpointFact } from '../frameworks';
+import type { CheckpointFact, Framework } from '../frameworks';
 import type { LayoutFacts } from '../topology/facts';
 import { modelVerdict } from './model';
 import { optimizerVerdict } from './optimizer';
@@ -37,9 +37,9 @@ function formatOf({ format }: SavedState): CheckpointFormat {
 
 function verdictOf(resume: Resume): CheckpointVerdict {
   const { saved, format } = resume;
-  const parts = isMegatron(resume)
-    ? [modelVerdict(resume), optimizerVerdict(resume), rngVerdict(resume), rerunVerdict(resume), dataVerdict(resume)]
-    : otherFramework(resume);
+  // the rerun engine is Megatron-LM's
+  const saves = CHECKPOINT_PARTS.filter((part) => part !== 'rerun' || isMegatron(resume));
+  const parts = saves.map((part) => partVerdict(resume, part));
   const outcomeOf = (part: CheckpointPart) => parts.find((one) => one.part === part)?.outcome ?? 'unknown';
   const isRead = isMegatron(resume) && outcomeOf('model') !== 'lost';
   return {
@@ -120,28 +120,75 @@ function dataVerdict({ saved, now }: Resume): PartVerdict {
       });
 }
 
-/** What is known of a framework that has checkpoints of its own. */
-function otherFramework({ saved, now }: Resume): readonly PartVerdict[] {
+const MEGATRON: Readonly<Record<CheckpointPart, (resume: Resume) => PartVerdict>> = {
+  model: modelVerdict,
+  optimizer: optimizerVerdict,
+  rng: rngVerdict,
+  rerun: rerunVerdict,
+  data: dataVerdict,
+};
+
+/** What a framework's own rows say of a part, else Megatron-LM where its library saves, else that it is unknown. */
+function partVerdict(resume: Resume, part: CheckpointPart): PartVerdict {
+  const { saved, now, format } = resume;
   const framework = saved.framework ?? now.framework;
-  const own = saved.framework?.name === now.framework?.name ? saved.framework?.checkpoint : undefined;
-  const otherWorld = saved.world === now.world ? undefined : own?.otherWorld;
-  const loader = saved.dp === now.dp ? undefined : own?.dataOfOtherDp;
-  const facts: Partial<Record<CheckpointPart, CheckpointFact | undefined>> = {
-    model: otherWorld?.model ?? own?.states,
-    optimizer: otherWorld?.optimizer ?? own?.states,
-    data: loader && { ...loader, because: `dp ${saved.dp} → ${now.dp}, and ${loader.because}` },
-  };
-  return CHECKPOINT_PARTS.map((part) => {
-    const fact = facts[part];
-    return fact
-      ? told(part, { ...fact, because: `${capitalized(PART_TITLES[part])} ${VERBS[fact.outcome]}: ${fact.because}` })
-      : told(part, {
-          outcome: 'unknown',
-          because: `What ${framework?.title ?? 'the framework'} does with ${PART_TITLES[part]} of another layout is not known here.`,
-          source: framework?.source ?? '',
-        });
+  const rows =
+    format === 'hf' ? HUGGING_FACE : saved.framework?.name === now.framework?.name ? framework?.checkpoint : [];
+  const fact = rows?.find(
+    ({ parts, changed, when }) =>
+      parts.includes(part) && (!changed || changes(resume, changed) !== '') && (!when || when(saved, now)),
+  );
+  if (fact) {
+    return factVerdict(resume, part, fact);
+  }
+  return isMegatron(resume)
+    ? inOwnOptions(MEGATRON[part](resume), framework)
+    : told(part, {
+        outcome: 'unknown',
+        because: `What ${framework?.title ?? 'the framework'} does with ${PART_TITLES[part]} of another layout is not known here.`,
+        source: framework?.source ?? '',
+      });
+}
+
+function factVerdict(resume: Resume, part: CheckpointPart, fact: CheckpointFact): PartVerdict {
+  const { changed, outcome, because, predicts = null, ways = [], source } = fact;
+  const cut = changed ? `${changes(resume, changed)}, and ` : '';
+  return told(part, {
+    outcome,
+    because: `${capitalized(PART_TITLES[part])} ${VERBS[outcome]}: ${cut}${because}`,
+    predicts: typeof predicts === 'function' ? predicts(resume.saved, resume.now) : predicts,
+    ways,
+    source,
   });
 }
+
+/** A verdict with the options as the framework has them; a way that it does not offer is left out. */
+function inOwnOptions(verdict: PartVerdict, framework: Framework | null): PartVerdict {
+  const own = Object.entries(framework?.checkpointOptions ?? {});
+  return {
+    ...verdict,
+    ways: verdict.ways.flatMap((way) => {
+      const [, command = way.command] = own.find(([option]) => option === way.command) ?? [];
+      return command === null ? [] : [{ ...way, command }];
+    }),
+  };
+}
+
+/** Weights in Hugging Face's format, which bridges write and read under any layout. */
+const HUGGING_FACE: readonly CheckpointFact[] = [
+  {
+    parts: ['model'],
+    outcome: 'loads',
+    because: 'a bridge cuts the weights anew for any layout.',
+    source: 'NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/training/checkpointing.py _load_hf_pretrained_checkpoint',
+  },
+  {
+    parts: ['optimizer', 'rng', 'rerun', 'data'],
+    outcome: 'lost',
+    because: 'the format holds weights alone, and the job starts at step 0.',
+    source: 'NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/training/checkpointing.py _load_hf_pretrained_checkpoint',
+  },
+];
 
 const VERBS = { loads: 'load as they are', after: 'do not load as they are', lost: 'cannot be loaded' } as const;
 

@@ -6,10 +6,61 @@ import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/o
 import type { Options } from '../launch/options';
 import { at, type Tree, textAtPath } from '../launch/tree';
 import { derived, type FactPath, Facts, isKnown } from '../launch/value';
-import { EXPERTS, type Framework, parallelDegree, type Sizes, sized, ULYSSES } from './framework';
+import { type CheckpointFact, EXPERTS, type Framework, parallelDegree, type Sizes, sized, ULYSSES } from './framework';
 
 /** Whether Ulysses takes the place of tensor and pipeline parallelism, beside which it is refused. */
 const isUlysses = ({ sp = 1 }: Sizes): boolean => sp > 1;
+
+const UNIVERSAL = {
+  what: 'Convert it to a universal checkpoint, and load that with `checkpoint.load_universal` (Megatron-DeepSpeed: `--universal-checkpoint`).',
+  command: 'python -m deepspeed.checkpoint.ds_to_universal --input_folder CKPT/TAG --output_folder CKPT/TAG_universal',
+};
+
+const ENGINE = 'deepspeedai/DeepSpeed deepspeed/runtime/engine.py';
+
+/** What becomes of a checkpoint that DeepSpeed's engine saves. */
+export const ZERO_CHECKPOINT: readonly CheckpointFact[] = [
+  {
+    parts: ['model', 'optimizer'],
+    changed: ['tp', 'pp'],
+    outcome: 'after',
+    because: 'every rank of tp and pp reads a file of its own.',
+    ways: [UNIVERSAL],
+    source: `${ENGINE} load_checkpoint`,
+  },
+  {
+    parts: ['optimizer'],
+    changed: ['dp'],
+    when: ({ zeroStage }) => zeroStage > 0,
+    outcome: 'after',
+    because: 'ZeRO shards them over the data-parallel ranks.',
+    predicts: (saved, now) =>
+      `The checkpoint being loaded used a DP world size of ${saved.dp} but the current world size is ${now.dp}. Automatic adjustment of ZeRO's optimizer state partitioning with a new world size is not currently supported.`,
+    ways: [
+      UNIVERSAL,
+      {
+        what: 'Start with fresh optimizer states.',
+        command: 'engine.load_checkpoint(..., load_optimizer_states=False)',
+      },
+    ],
+    source: `${ENGINE} _load_zero_checkpoint`,
+  },
+  {
+    parts: ['model'],
+    changed: ['dp'],
+    when: ({ zeroStage }) => zeroStage === 3,
+    outcome: 'after',
+    because: 'stage 3 of ZeRO shards them over the data-parallel ranks.',
+    ways: [UNIVERSAL],
+    source: `${ENGINE} load_checkpoint`,
+  },
+  {
+    parts: ['model', 'optimizer'],
+    outcome: 'loads',
+    because: 'no size changes that their files are cut by.',
+    source: `${ENGINE} load_checkpoint`,
+  },
+];
 
 /**
  * Megatron-DeepSpeed, Microsoft's fork of Megatron-LM: `validate_args` in megatron/arguments.py and `initialize_model_parallel` in megatron/core/parallel_state.py;
@@ -95,6 +146,7 @@ export const megatronDeepspeed: Framework = {
     also: ['global-batch'],
   },
   core: null,
+  checkpoint: ZERO_CHECKPOINT,
 };
 
 /** DeepSpeed under a training script of the user's own. */
@@ -132,6 +184,7 @@ export const deepspeed: Framework = {
     'layout: 1\nworld_size: 8\nlaunch: {family: deepspeed}\nbatch: {micro_batch_size: 2, gradient_accumulation_steps: 4, global_batch_size: 64}\noptimizer: {zero_stage: 3}\n',
   rules: { own: ['framework-world', 'ulysses-size', 'deepspeed-batch'], megatron: 'none' },
   core: null,
+  checkpoint: ZERO_CHECKPOINT,
 };
 
 /** DeepSpeed's configuration (deepspeed/runtime/config.py). */

@@ -35,8 +35,12 @@ export interface Framework {
   readonly example: string;
   /** The version of Megatron Core that its images or requirements hold at `revision`; null where it has none. */
   readonly core: CorePin | null;
-  /** What becomes of a checkpoint of its own under another layout; left out where that is not known. */
-  readonly checkpoint?: OwnCheckpoint;
+  /** What becomes of its checkpoints under another layout, the first row that applies to a part; Megatron-LM's verdict, or unknown, where none does. */
+  readonly checkpoint?: readonly CheckpointFact[];
+  /** Its own form of the options of Megatron-LM that a verdict names; null where it has none. */
+  readonly checkpointOptions?: Readonly<Record<CheckpointOption, string | null>>;
+  /** How it ends the error of Megatron-LM about other tp and pp of a distributed optimizer, where it has words of its own. */
+  readonly optimizerMismatch?: (sharding: string) => string;
   /** How the engines that generate get new weights; left out where that is not known. */
   readonly weightUpdates?: WeightUpdates;
 }
@@ -52,6 +56,9 @@ export interface WeightUpdates {
   readonly source: string;
 }
 
+/** Options of Megatron-LM that change what of a checkpoint is saved or loaded. */
+export type CheckpointOption = '--dist-ckpt-optim-fully-reshardable' | '--no-load-optim' | '--no-load-rng';
+
 /** The Megatron Core that a framework comes with; a job may run another. */
 export interface CorePin {
   readonly version: MegatronVersion;
@@ -59,23 +66,22 @@ export interface CorePin {
   readonly source: string;
 }
 
-/** A checkpoint that is not Megatron-LM's. */
-export interface OwnCheckpoint {
-  /** Model and optimizer states, which are cut alike. */
-  readonly states?: CheckpointFact;
-  /** What becomes of weights and of optimizer states where the number of ranks changes, where that decides it. */
-  readonly otherWorld?: { readonly model: CheckpointFact; readonly optimizer: CheckpointFact };
-  /** What becomes of the state of the data loader where the number of data-parallel ranks changes. */
-  readonly dataOfOtherDp?: CheckpointFact;
-}
+/** What of a layout decides about a checkpoint of a framework that has a form of its own. */
+export type CheckpointSizes = Readonly<Record<'world' | 'tp' | 'pp' | 'cp' | 'dp' | 'ep' | 'zeroStage', number>>;
 
+/** What becomes of some parts of a checkpoint. */
 export interface CheckpointFact {
+  readonly parts: readonly ('model' | 'optimizer' | 'rng' | 'rerun' | 'data')[];
+  /** It holds where one of these differs; left out, always. */
+  readonly changed?: readonly ('world' | 'tp' | 'pp' | 'cp' | 'dp' | 'ep')[];
+  /** What else must hold. */
+  readonly when?: (saved: CheckpointSizes, now: CheckpointSizes) => boolean;
   readonly outcome: 'loads' | 'after' | 'lost';
-  /** Why, a sentence that follows the name of the part. */
+  /** Why, a sentence that follows the name of the part and what differs. */
   readonly because: string;
-  /** What the framework says, word for word; null where it says nothing. */
-  readonly predicts: string | null;
-  readonly ways: readonly { readonly what: string; readonly command: string }[];
+  /** What the framework says, word for word; left out where it says nothing. */
+  readonly predicts?: string | ((saved: CheckpointSizes, now: CheckpointSizes) => string);
+  readonly ways?: readonly { readonly what: string; readonly command: string }[];
   /** The file and function that say so. */
   readonly source: string;
 }

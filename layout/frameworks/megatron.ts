@@ -1,7 +1,34 @@
-import type { Framework } from './framework';
+import type { CheckpointFact, CheckpointSizes, Framework } from './framework';
 
 /** What all frameworks that run Megatron Core have in common: its ranks, its process groups, no rules of their own. */
 export const MEGATRON_RANKS = { world: null, meshes: [], core: null } as const;
+
+const BRIDGE_CHECKPOINTING = 'NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/training/checkpointing.py';
+
+const sameStages = (saved: CheckpointSizes, now: CheckpointSizes): boolean =>
+  saved.tp === now.tp && saved.pp === now.pp;
+
+/** Where Megatron Bridge decides otherwise than Megatron-LM. */
+const BRIDGE_CHECKPOINT: readonly CheckpointFact[] = [
+  {
+    parts: ['rng'],
+    changed: ['dp', 'cp', 'ep'],
+    when: (saved, now) => sameStages(saved, now) && (saved.ep > 1 || now.ep > 1),
+    outcome: 'after',
+    because:
+      'with ep above 1 every data-parallel rank has states of its own, and the load ends where they are missing.',
+    ways: [{ what: 'Load without the random states.', command: 'checkpoint.load_rng=false' }],
+    source: `${BRIDGE_CHECKPOINTING} get_rng_state`,
+  },
+  {
+    parts: ['rerun'],
+    changed: ['world', 'dp'],
+    when: sameStages,
+    outcome: 'loads',
+    because: 'tp and pp stay, which is all that is asked.',
+    source: `${BRIDGE_CHECKPOINTING} _load_checkpoint_from_path`,
+  },
+];
 
 /** Frameworks that run Megatron Core without the argument parser of its training script. */
 export const MEGATRON_BASED: readonly Framework[] = [
@@ -26,6 +53,14 @@ export const MEGATRON_BASED: readonly Framework[] = [
       'Samples that are no whole global batch are dropped without a word: [slime-batch](../rules/slime-batch.md).',
       'Without `--colocate`, a cluster with fewer GPUs than trainer and engines take together waits for ever: [rollout-gpus](../rules/rollout-gpus.md).',
     ],
+    checkpoint: [
+      {
+        parts: ['data'],
+        outcome: 'loads',
+        because: 'the place in the prompts is saved with each rollout, and no layout changes it.',
+        source: 'THUDM/slime slime/rollout/data_source.py RolloutDataSource',
+      },
+    ],
     example:
       'layout: 1\nworld_size: 8\nlaunch: {family: slime}\nparallelism: {tp: 2}\nbatch: {global_batch_size: 256}\nrl: {prompts_per_step: 32, samples_per_prompt: 8, colocated: true}\nphases: {rollout: {engine: sglang, tp: 2}}\n',
   },
@@ -40,6 +75,14 @@ export const MEGATRON_BASED: readonly Framework[] = [
     reads:
       'Recipes in Python, configurations in YAML and commands with overrides: the fields of its providers and configurations under their names.',
     notes: [],
+    checkpoint: BRIDGE_CHECKPOINT,
+    checkpointOptions: {
+      '--dist-ckpt-optim-fully-reshardable': 'checkpoint.dist_ckpt_optim_fully_reshardable=true',
+      '--no-load-optim': 'checkpoint.load_optim=false',
+      '--no-load-rng': 'checkpoint.load_rng=false',
+    },
+    optimizerMismatch: (sharding) =>
+      `not supported for DistributedOptimizer with sharding type ${sharding}. Please use \`checkpoint_config.fully_parallel_save=True\` for checkpoint saving.`,
     example: 'layout: 1\nworld_size: 16\nlaunch: {family: megatron-bridge}\nparallelism: {tp: 2, pp: 2}\n',
   },
   {

@@ -21,6 +21,20 @@ export const swift: Framework = {
   ...MEGATRON_RANKS,
   core: { version: 'core_r0.16', source: 'requirements/megatron.txt, which takes later ones too' },
   rules: { own: ['swift-batch'], megatron: 'core' },
+  checkpoint: [
+    {
+      parts: ['rerun'],
+      outcome: 'lost',
+      because: 'ms-swift saves none.',
+      source: 'modelscope/ms-swift swift/megatron/utils/megatron_lm_utils.py load_mcore_checkpoint',
+    },
+  ],
+  checkpointOptions: {
+    '--dist-ckpt-optim-fully-reshardable': '--dist_ckpt_optim_fully_reshardable true',
+    '--no-load-optim': '--no_load_optim true',
+    '--no-load-rng': '--no_load_rng true',
+  },
+  optimizerMismatch: () => 'not supported for DistributedOptimizer',
   reads:
     "Commands `megatron sft`, `pt`, `rlhf` with flags or a YAML file: Megatron-LM's options under their names, `NNODES` and `NPROC_PER_NODE` of the environment, the degrees of vLLM or SGLang beside it.",
   notes: [],

@@ -14,6 +14,8 @@ const productWords = (sizes: Sizes, world: number): string => {
   return `TP*CP*DP*PP=${tp}*${pp}*${cp}*${dp}=${worldOf(sizes)} != WORLD_SIZE=${world}`;
 };
 
+const OPTIMIZER = 'huggingface/nanotron src/nanotron/serialize/optimizer.py load_optimizer';
+
 /** nanotron: `ParallelContext` in src/nanotron/parallel/context.py. */
 export const nanotron: Framework = {
   name: 'nanotron',
@@ -65,6 +67,51 @@ export const nanotron: Framework = {
     megatron: 'none',
   },
   core: null,
+  checkpoint: [
+    {
+      parts: ['model'],
+      outcome: 'loads',
+      because: 'weights are put together from all shards and cut anew.',
+      source: 'huggingface/nanotron src/nanotron/serialize/weights.py load_weights',
+    },
+    {
+      parts: ['optimizer'],
+      changed: ['pp'],
+      outcome: 'loads',
+      because: 'states are put together from all shards, which nanotron itself asks to check.',
+      predicts:
+        'You are resuming in a different PP size, so optimizer states need to be checked. Feel free to open a PR if you work on this!',
+      source: OPTIMIZER,
+    },
+    {
+      parts: ['optimizer'],
+      changed: ['tp'],
+      outcome: 'loads',
+      because: 'states are put together from all shards and cut anew.',
+      source: OPTIMIZER,
+    },
+    {
+      parts: ['optimizer'],
+      changed: ['dp'],
+      when: (saved) => saved.zeroStage > 0,
+      outcome: 'lost',
+      because: 'with ZeRO every rank reads a file that has its rank and the number of data-parallel ranks in its name.',
+      source: OPTIMIZER,
+    },
+    { parts: ['optimizer'], outcome: 'loads', because: 'every rank reads the file of its shard.', source: OPTIMIZER },
+    {
+      parts: ['rng'],
+      outcome: 'lost',
+      because: 'they are saved, and never read.',
+      source: 'huggingface/nanotron src/nanotron/trainer.py',
+    },
+    {
+      parts: ['data'],
+      outcome: 'loads',
+      because: 'it goes on at the consumed samples, which are in the checkpoint.',
+      source: 'huggingface/nanotron src/nanotron/trainer.py',
+    },
+  ],
 };
 
 const OPTIONS: readonly OptionRow[] = [

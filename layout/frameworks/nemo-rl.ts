@@ -19,9 +19,17 @@ import {
   mapFound,
   type Reason,
 } from '../launch/value';
-import { type Framework, parallelDegree, type Sizes, sized } from './framework';
+import { type CheckpointFact, type Framework, parallelDegree, type Sizes, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { readEngine } from './serving';
+
+/** The driver has the one data loader. */
+const DATA: CheckpointFact = {
+  parts: ['data'],
+  outcome: 'loads',
+  because: 'the driver keeps the state of its data loader (train_dataloader.pt), and no layout changes it.',
+  source: 'NVIDIA-NeMo/RL nemo_rl/algorithms/grpo.py',
+};
 
 const NEMO_RL = {
   name: 'nemo-rl',
@@ -48,6 +56,17 @@ export const nemoRl: Framework = {
   core: { version: 'main', source: 'the submodule of its Megatron Bridge at 14346b65a2' },
   dividesWords: (_, sizes, world) => worldWords(sizes, world),
   rules: { own: OWN, megatron: 'core', except: ['global-batch'] },
+  checkpoint: [
+    {
+      parts: ['rng'],
+      outcome: 'lost',
+      because: 'NeMo-RL loads none (`load_rng=False`).',
+      source: 'NVIDIA-NeMo/RL nemo_rl/models/megatron/setup.py',
+    },
+    DATA,
+  ],
+  // its checkpoint section forwards none of these
+  checkpointOptions: { '--dist-ckpt-optim-fully-reshardable': null, '--no-load-optim': null, '--no-load-rng': null },
   reads: READS,
   notes: [
     'With `tp` of 4 or more, `train_micro_batch_size` and `logprob_batch_size` that differ are refused for their accuracy; layouts have no key for the second.',
@@ -78,6 +97,22 @@ export const nemoRlDtensor: Framework = {
     },
   ],
   rules: { own: [...OWN, 'framework-world'], megatron: 'none' },
+  checkpoint: [
+    {
+      parts: ['model', 'optimizer'],
+      outcome: 'loads',
+      because:
+        'the Checkpointer of NeMo Automodel saves them through torch.distributed.checkpoint, which reshards them.',
+      source: 'NVIDIA-NeMo/RL nemo_rl/models/automodel/checkpoint.py AutomodelCheckpointManager',
+    },
+    {
+      parts: ['rng'],
+      outcome: 'lost',
+      because: 'none are saved.',
+      source: 'NVIDIA-NeMo/RL nemo_rl/models/automodel/checkpoint.py AutomodelCheckpointManager',
+    },
+    DATA,
+  ],
   reads: READS,
   notes: [],
   example:

@@ -97,15 +97,16 @@ export const torchtitan: Framework = {
     ],
     megatron: 'none',
   },
-  checkpoint: {
-    states: {
+  checkpoint: [
+    {
+      parts: ['model', 'optimizer'],
       outcome: 'loads',
       because: 'torch.distributed.checkpoint reshards DTensors over any mesh.',
-      predicts: null,
-      ways: [],
       source: 'pytorch/torchtitan docs/checkpoint.md',
     },
-    dataOfOtherDp: {
+    {
+      parts: ['data'],
+      changed: ['dp'],
       outcome: 'lost',
       because: 'the state of the data loader belongs to the number of data-parallel ranks.',
       predicts: 'dp_degree is inconsistent before and after checkpoint, dataloader resharding is not supported yet.',
@@ -117,7 +118,19 @@ export const torchtitan: Framework = {
       ],
       source: 'pytorch/torchtitan torchtitan/components/dataloader.py ParallelAwareDataloader',
     },
-  },
+    {
+      parts: ['data'],
+      outcome: 'loads',
+      because: 'every data-parallel rank goes on where it stopped.',
+      source: 'pytorch/torchtitan torchtitan/components/dataloader.py ParallelAwareDataloader',
+    },
+    {
+      parts: ['rng'],
+      outcome: 'lost',
+      because: 'torchtitan saves none.',
+      source: 'pytorch/torchtitan torchtitan/components/checkpointer/dcp.py CheckpointManager._load',
+    },
+  ],
   core: null,
 };
 

@@ -10,7 +10,7 @@ import { isOn, Options } from '../launch/options';
 import { textOf } from '../launch/shell/values';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
 import { type Defaults, derived, Facts, type FactValue, type Found, isKnown, type Reason } from '../launch/value';
-import { type Framework, REPLICATE, shardDegree, sized, ULYSSES } from './framework';
+import { type CheckpointFact, type Framework, REPLICATE, shardDegree, sized, ULYSSES } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { DEGREES, ROLE_KEYS } from './megatronDefaults';
 import { engineOptions, readEngine } from './serving';
@@ -33,6 +33,19 @@ const READS =
 /** Rules that hold whatever trains. */
 const OWN: readonly string[] = ['verl-batch'];
 
+const FSDP_MANAGER = 'volcengine/verl verl/utils/checkpoint/fsdp_checkpoint_manager.py FSDPCheckpointManager';
+const MEGATRON_MANAGER =
+  'volcengine/verl verl/utils/checkpoint/megatron_checkpoint_manager.py MegatronCheckpointManager';
+const TRAINER = 'volcengine/verl verl/trainer/ppo/ray_trainer.py';
+
+/** The driver has the one data loader. */
+const DATA: CheckpointFact = {
+  parts: ['data'],
+  outcome: 'loads',
+  because: 'the driver keeps the state of its data loader (data.pt), and no layout changes it.',
+  source: TRAINER,
+};
+
 /** verl on Megatron Core: `validate_config` in verl/utils/config.py, verl/workers/megatron_workers.py. */
 export const verl: Framework = {
   ...VERL,
@@ -44,6 +57,37 @@ export const verl: Framework = {
       ? null
       : `n_gpus (${world}) must be divisible by model_parallel_size (${tp * pp}) times context_parallel_size (${cp})`,
   rules: { own: OWN, megatron: 'core' },
+  checkpoint: [
+    {
+      parts: ['rng'],
+      changed: ['tp', 'pp'],
+      outcome: 'after',
+      because: 'every rank asks for the states of its own place in the grid, and the load ends where there are none.',
+      ways: [
+        {
+          what: 'Load the model and the optimizer without them.',
+          command: "actor_rollout_ref.actor.checkpoint.load_contents='[model,optimizer]'",
+        },
+      ],
+      source: MEGATRON_MANAGER,
+    },
+    {
+      parts: ['optimizer'],
+      changed: ['tp', 'pp'],
+      when: (saved, now) => saved.ep === now.ep,
+      outcome: 'loads',
+      because:
+        'verl names no sharding, for which Megatron Core 0.15 saves them by parameter. Megatron Core 0.16 and later cannot save them so: "ShardedTensor.flattened_range is not supported."',
+      source: MEGATRON_MANAGER,
+    },
+    { parts: ['rerun'], outcome: 'lost', because: 'verl saves none.', source: MEGATRON_MANAGER },
+    DATA,
+  ],
+  checkpointOptions: {
+    '--dist-ckpt-optim-fully-reshardable': null,
+    '--no-load-optim': "actor_rollout_ref.actor.checkpoint.load_contents='[model]'",
+    '--no-load-rng': "actor_rollout_ref.actor.checkpoint.load_contents='[model,optimizer]'",
+  },
   reads: READS,
   notes: [
     'With `use_dynamic_bsz` most relations of batches are not compared; the controller still cuts every batch into equal parts.',
@@ -86,30 +130,37 @@ export const verlFsdp: Framework = {
       `num_key_value_heads ${heads} must be divisible by ulysses_sp_size ${sp}or vise versa. Upon ulysses_sp_size % num_key_value_heads == 0,kv heads are repeated to ensure correctness.`,
   },
   rules: { own: [...OWN, 'framework-world', 'ulysses-size'], megatron: 'none' },
-  checkpoint: {
-    otherWorld: {
-      model: {
-        outcome: 'after',
-        because: 'every rank reads a file that has the number of ranks in its name, by its documentation.',
-        predicts: null,
-        ways: [
-          {
-            what: 'Merge the weights into a Hugging Face model, and start from that.',
-            command: 'python -m verl.model_merger merge --backend fsdp --local_dir ACTOR --target_dir MODEL',
-          },
-        ],
-        source: 'volcengine/verl docs/advance/checkpoint.rst',
-      },
-      optimizer: {
-        outcome: 'lost',
-        because:
-          'every rank reads a file that has the number of ranks in its name, and the merger takes the weights alone.',
-        predicts: null,
-        ways: [],
-        source: 'volcengine/verl docs/advance/checkpoint.rst',
-      },
+  checkpoint: [
+    {
+      parts: ['model'],
+      changed: ['world'],
+      outcome: 'after',
+      because: 'every rank reads a file that has the number of ranks in its name.',
+      ways: [
+        {
+          what: 'Merge the weights into a Hugging Face model, and start from that.',
+          command: 'python -m verl.model_merger merge --backend fsdp --local_dir ACTOR --target_dir MODEL',
+        },
+      ],
+      source: FSDP_MANAGER,
     },
-  },
+    {
+      parts: ['optimizer', 'rng'],
+      changed: ['world'],
+      outcome: 'lost',
+      because:
+        'every rank reads a file that has the number of ranks in its name, and the merger takes the weights alone.',
+      source: FSDP_MANAGER,
+    },
+    {
+      parts: ['data'],
+      changed: ['world'],
+      outcome: 'lost',
+      because: 'a start from merged weights begins the data anew.',
+      source: TRAINER,
+    },
+    DATA,
+  ],
   reads: READS,
   notes: [
     'An `fsdp_size` that does not divide the world leaves GPUs out of the mesh, and torch stops when it makes it.',

@@ -197,7 +197,9 @@ function pictureSvg({ name, facts, resolved: layout, options }: Subject): Svg {
 async function savePicture(svg: string, format: Form, output: string | undefined): Promise<void> {
   const picture = format === 'png' ? await rasterized(svg) : Buffer.from(svg);
   if (!picture) {
-    fail(`PNG needs ${RASTERIZER}: run 'npm install ${RASTERIZER}' where this tool is installed, or use --format svg`);
+    fail(
+      `PNG needs ${RASTERIZER}: run 'npm install --global ${RASTERIZER}' (without --global where a project has this tool), or write SVG`,
+    );
   } else if (output === undefined) {
     process.stdout.write(picture);
   } else {

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { fileErrorText, readRegularFile } from '../jobs';
 import { check, countOf, grouped, jsonText, secondsText, terminalLine, terminalLines } from '../layout';
 import {
@@ -6,8 +6,10 @@ import {
   configModel,
   estimateOfChecked,
   type FoundModel,
+  gpuKind,
   layoutName,
   modelLayout,
+  nearestGpus,
   type Plan,
   type PlannedLayout,
   type PlanWish,
@@ -65,7 +67,7 @@ export function addPlanCommand(program: Command): void {
     .option('--top <n>', 'how many layouts are listed', wholeNumber(1, 1000), 10)
     .option('--show <n>', 'print the n-th layout as a file instead', wholeNumber(1, 1000))
     .option('--gpus <n,...>', "numbers of GPUs in place of the file's, such as 64,128,256", numbers)
-    .option('--gpu <name,...>', "kinds of GPU in place of the file's, such as H100,B200", words)
+    .option('--gpu <name,...>', "kinds of GPU in place of the file's, such as H100,B200", gpuNames)
     .option('--model <name>', "a public model or a config.json in place of the file's, such as Qwen/Qwen3-32B")
     .option('--seq-length <n>', 'tokens in a sequence, without a file', wholeNumber(1, 2 ** 31))
     .option('--global-batch-size <n>', 'sequences in a step, without a file', wholeNumber(1, 2 ** 31))
@@ -82,6 +84,18 @@ const words = (text: string): readonly string[] =>
     .split(',')
     .map((word) => word.trim())
     .filter(Boolean);
+
+/** Kinds of GPU of the table. */
+function gpuNames(text: string): readonly string[] {
+  const names = words(text);
+  const unknown = names.find((name) => !gpuKind(name));
+  if (unknown !== undefined) {
+    throw new InvalidArgumentError(
+      `The table has no ${unknown}; the nearest are ${nearestGpus(unknown).join(', ')}. 'explain gpu' lists it.`,
+    );
+  }
+  return names;
+}
 
 const numbers = (text: string): readonly number[] => words(text).map(wholeNumber(1, 1_000_000));
 

@@ -148,7 +148,10 @@ function clusterOf({ clusters, cluster: wanted }: Options): Cluster | null {
     const known = clusters === undefined ? [LOCAL] : readClusterFile(clusters);
     const cluster = known.find(({ name }) => name === wanted);
     if (!cluster) {
-      complain(`there is no cluster ${wanted}; known: ${known.map(({ name }) => name).join(', ')}`);
+      const names = known.map(({ name }) => name).join(', ');
+      complain(
+        `there is no cluster ${wanted}; ${clusters === undefined ? 'name its file with --clusters' : `known: ${names}`}`,
+      );
     }
     return cluster ?? null;
   } catch (error) {

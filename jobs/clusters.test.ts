@@ -50,7 +50,8 @@ describe('a list of clusters', () => {
     [[{ name: '-a', kind: 'local' }], /cluster 1: name must be of letters/],
     [[{ name: 'a', kind: 'moon' }], /cluster a has the kind moon; known kinds: local/],
     [[{ name: 'a', kind: 'local', partition: 'x' }], /cluster a has no setting partition/],
-    [[{ name: 'a', kind: 'local', constructor: 'x' }], /cluster a has no setting constructor/],
+    [[{ name: 'a', kind: 'local', constructor: 'x' }], /cluster a has no setting constructor$/],
+    [[{ name: 'a', kind: 'slurm', partitoin: 'x' }], /cluster a has no setting partitoin; did you mean partition\?$/],
     [[{ name: 'a', kind: 'local', backend: 'mpi' }], /backend must be one of auto, nccl, gloo/],
     [
       [

@@ -1,3 +1,4 @@
+import { nearest } from '../layout';
 import { flawOf, NAME_FIELD } from './clusterFields';
 import { CLUSTER_KINDS, type Cluster } from './clusterKinds';
 import type { LocalCluster } from './local/backend';
@@ -47,7 +48,8 @@ function parseCluster(value: unknown, place: number): Cluster {
   for (const [key, setting] of Object.entries(settings)) {
     const field = Object.hasOwn(kind.fields, key) ? kind.fields[key] : undefined;
     if (!field) {
-      throw new ClusterError(`cluster ${name} has no setting ${key}`);
+      const near = nearest(key, Object.keys(kind.fields));
+      throw new ClusterError(`cluster ${name} has no setting ${key}${near ? `; did you mean ${near}?` : ''}`);
     }
     const against = flawOf(field, setting);
     if (against !== null) {

@@ -113,7 +113,9 @@ describe('draw', () => {
     const program = join(alone, 'cli.js');
     const done = await cliProcess(folder, ['draw', 'good.layout.yaml', '--format', 'png'], { program });
     expect(done.status).toBe(2);
-    expect(done.stderr).toContain("PNG needs @resvg/resvg-js: run 'npm install @resvg/resvg-js'");
+    expect(done.stderr).toContain(
+      "PNG needs @resvg/resvg-js: run 'npm install --global @resvg/resvg-js' (without --global where a project has this tool), or write SVG",
+    );
   });
 });
 

@@ -204,7 +204,7 @@ describe('the command line', () => {
     const errors = await inProcess(folder, 'smoke', bad);
     expect(errors.status).toBe(1);
     expect(errors.stderr).toContain('error[dense-factorization]');
-    const stderr = 'parallelism-layout: there is no cluster moon; known: local\n';
+    const stderr = 'parallelism-layout: there is no cluster moon; name its file with --clusters\n';
     expect(await inProcess(folder, 'smoke', two, '--cluster', 'moon')).toEqual({ status: 2, stdout: '', stderr });
   });
 

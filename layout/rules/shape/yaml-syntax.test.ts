@@ -28,6 +28,8 @@ test('yaml-syntax', () => {
       '   parallelism:',
       '  tp: 2',
     ),
+    'no space behind a colon': lines('parallelism:', '  tp:2  # ranks', '  pp: 2'),
+    'no space behind the last colon': lines('parallelism:', '  tp: 2', '  pp:2'),
     'the first line of the file that is indented': '  layout: 1\nworld_size: 8\nparallelism: {tp: 2}\n',
     'a section behind a tab': lines('cluster:', '  nodes: 1', '\tparallelism:', '  tp: 2'),
     'a tab behind spaces': lines('parallelism:', '  \ttp: 2', '  pp: 2', '  cp: 1'),
@@ -41,9 +43,9 @@ test('yaml-syntax', () => {
     tabs in place of spaces: error at "tp": A tab indents 'tp'. YAML is indented with spaces.
       = safe fix: Indent with spaces: [-	-]{+  +}tp: 2 | [-	-]{+  +}pp: 2
     equals signs in place of colons: error at "world_size=8": A key needs a colon, a space and a value. Write 'world_size: 8'.
-      = safe fix: Write colons behind the keys: world_size[-=-]{+: +}8 | tp[-=-]{+: +}2 | pp[- = -]{+: +}2
+      = safe fix: Write a colon and a space behind each key: world_size[-=-]{+: +}8 | tp[-=-]{+: +}2 | pp[- = -]{+: +}2
     no sign behind a key: error at "tp 2": A key needs a colon, a space and a value. Write 'tp: 2'.
-      = safe fix: Write colons behind the keys: tp[- -]{+: +}2
+      = safe fix: Write a colon and a space behind each key: tp[- -]{+: +}2
     a bracket that is not closed: error at "": A '{' is not closed.
     a quote that is not closed: error at "": A quoted text is not closed.
     a second document: error at "---\\nlayout: 1\\n": A second document begins here; a layout file holds one. Remove '---'.
@@ -56,6 +58,10 @@ test('yaml-syntax', () => {
       = safe fix: Do not indent 'parallelism': [- -]parallelism:
     a section that is indented more than the map above: error at "parallelism": 'parallelism' is indented 3 spaces; its neighbour 'cluster' is not indented.
       = safe fix: Do not indent 'parallelism': [-   -]parallelism:
+    no space behind a colon: error at "tp:2": A key needs a colon, a space and a value. Write 'tp: 2'.
+      = safe fix: Write a colon and a space behind each key: tp[-:-]{+: +}2  # ranks
+    no space behind the last colon: error at "pp:2": A key needs a colon, a space and a value. Write 'pp: 2'.
+      = safe fix: Write a colon and a space behind each key: pp[-:-]{+: +}2
     the first line of the file that is indented: error at "layout": 'layout' is indented 2 spaces; its neighbour 'world_size' is not indented.
       = safe fix: Do not indent 'layout': [-  -]layout: 1
     a section behind a tab: error at "parallelism": A tab indents 'parallelism'; its neighbour 'cluster' is not indented.

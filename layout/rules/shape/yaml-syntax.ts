@@ -104,21 +104,21 @@ function unknownKeys({ root }: Reindented): number {
   return root ? count(root, []) : 0;
 }
 
-/** The report and the fix that put a colon behind each key without one, as in `tp=2`, if the text is valid then. */
+/** The report and the fix that put colon and space behind each key without them, as in `tp=2` and `tp:2`, if the text is valid then. */
 function colonReport(text: string): Report | null {
-  const lines = [...text.matchAll(/^([ \t]*)([\w-]+)([ \t]*=[ \t]*|[ \t]+)(\S+)[ \t]*\r?$/gm)].map(
-    ({ index, 1: indent = '', 2: key = '', 3: between = '', 4: value = '' }) => {
-      const start = index + indent.length;
-      const end = start + key.length;
-      return {
-        span: { start: end, end: end + between.length },
-        newText: ': ',
-        start,
-        written: `${key}: ${value}`,
-        value,
-      };
-    },
-  );
+  const lines = [
+    ...text.matchAll(/^([ \t]*)([\w-]+)([ \t]*=[ \t]*|:|[ \t]+)([^\s#:]\S*)[ \t]*(?:[ \t]#.*)?\r?$/gm),
+  ].map(({ index, 1: indent = '', 2: key = '', 3: between = '', 4: value = '' }) => {
+    const start = index + indent.length;
+    const end = start + key.length;
+    return {
+      span: { start: end, end: end + between.length },
+      newText: ': ',
+      start,
+      written: `${key}: ${value}`,
+      value,
+    };
+  });
   const edits = lines.map(({ span, newText }) => ({ span, newText }));
   const [first] = lines;
   return !first || parseTree(applyEdits(text, edits)).problem
@@ -126,7 +126,7 @@ function colonReport(text: string): Report | null {
     : {
         message: `A key needs a colon, a space and a value. Write '${first.written}'.`,
         span: { start: first.start, end: first.span.end + first.value.length },
-        fixes: [safeFix('Write colons behind the keys', edits)],
+        fixes: [safeFix('Write a colon and a space behind each key', edits)],
       };
 }
 

@@ -87,6 +87,22 @@ export const MEGATRON_BASED: readonly Framework[] = [
   },
   {
     ...MEGATRON_RANKS,
+    name: 'mindspeed',
+    title: 'MindSpeed-LLM',
+    revision: 'c77308a1',
+    source: 'Ascend/MindSpeed-LLM',
+    core: { version: 'core_r0.12', source: 'docs/zh/pytorch/training/install_guide.md' },
+    rules: { own: [], megatron: 'script' },
+    reads:
+      "Commands of `pretrain_gpt.py`, `posttrain_gpt.py` and their kin with Megatron-LM's flags, on Ascend NPUs; `--context-parallel-algo` where Megatron-LM has the same way; the YAML and dotted flags of the FSDP2 trainer.",
+    notes: [
+      '`--num-layer-list` decides the layers of each stage, for which layouts have no key; import says so.',
+      'Ulysses repeats key-value heads before its exchange, so the query groups need not divide among the ranks: [cp-heads](../rules/cp-heads.md) asks for the attention heads alone.',
+    ],
+    example: 'layout: 1\nworld_size: 16\nlaunch: {family: mindspeed}\nparallelism: {tp: 8, pp: 2}\n',
+  },
+  {
+    ...MEGATRON_RANKS,
     name: 'accelerate',
     engine: 'megatron',
     title: 'accelerate',

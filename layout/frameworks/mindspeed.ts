@@ -57,7 +57,7 @@ export const mindspeed: LaunchFamily<'mindspeed'> = {
       if (isFsdp(job)) {
         readFsdpCommand(job, context, facts);
       } else {
-        const options = readMegatronCommand(job, MEGATRON_DIALECT, facts);
+        const options = readMegatronCommand(job, MEGATRON_DIALECT, facts, ['context_parallel_algo']);
         readLayerList(options, facts);
         readContextAlgorithm(options, facts);
       }

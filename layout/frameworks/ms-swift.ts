@@ -214,9 +214,18 @@ function readAdapters(options: Options, facts: Facts): void {
 
 const ENGINES = ['vllm', 'sglang'] as const;
 
+/** What an engine may take: its share of the memory, and the longest sequence. */
+const ENGINE_OPTIONS: readonly OptionRow[] = [
+  ['phases.rollout.memory_share', 'vllm_gpu_memory_utilization', 'number'],
+  ['phases.rollout.memory_share', 'sglang_mem_fraction_static', 'number'],
+  ['phases.rollout.max_model_len', 'vllm_max_model_len', 'integer'],
+  ['phases.rollout.max_model_len', 'sglang_context_length', 'integer'],
+];
+
 const MAPPED: ReadonlySet<string> = new Set([
   ...MEGATRON_OPTIONS,
-  ...pathsIn([...OPTIONS, ...TRANSFORMERS_OPTIONS]),
+  ...pathsIn([...OPTIONS, ...TRANSFORMERS_OPTIONS, ...ENGINE_OPTIONS]),
+  ...['lora_rank', 'tuner_type', 'train_type', 'gpus', 'use_ray'],
   ...ENGINES.flatMap((engine) => engineOptions(`${engine}_`)),
 ]);
 
@@ -225,6 +234,7 @@ function readRollout(options: Options, facts: Facts): void {
     if (engineOptions(`${engine}_`).some((name) => options.has(name))) {
       facts.set('phases.rollout.engine', { value: engine, source: 'default' });
       readEngine(options, 'rollout', facts, `${engine}_`);
+      readOptions(options, ENGINE_OPTIONS, facts);
     }
   }
 }

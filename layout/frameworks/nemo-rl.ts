@@ -328,12 +328,16 @@ const VALUE_OPTIONS: readonly OptionRow[] = [
   ['phases.critic.micro_batch_size', 'value.train_micro_batch_size', 'integer'],
 ];
 
+/** What generation has for itself, of the nodes and of the GPUs of each. */
+const RESOURCES = 'policy.generation.colocated.resources';
+
 const MAPPED = pathsIn(
   [...POLICY_OPTIONS, ...STEP_OPTIONS, ...DTENSOR_OPTIONS, ...VALUE_OPTIONS, ...roleRows('critic', 'value', false)],
   ...[...engineRows('vllm_cfg'), ...engineRows('sglang_cfg')].map(([, path]) => path),
   // `fp8` stands under `fp8_cfg`, which has a switch of its own
   ...[...MEGATRON_OPTIONS].filter((name) => name !== 'fp8'),
-  ...['cluster.num_nodes', 'cluster.gpus_per_node', 'enabled', 'context_parallel_size'],
+  ...['cluster.num_nodes', 'cluster.gpus_per_node', 'enabled', 'context_parallel_size', 'activation_checkpointing'],
+  ...[`${RESOURCES}.num_nodes`, `${RESOURCES}.gpus_per_node`],
 );
 
 /** The options of a Megatron role, its optimizer and its data-parallel settings. */
@@ -356,6 +360,15 @@ function readMegatronRole(role: Tree | undefined, missing: Reason | null, facts:
     }
   }
   readMegatron(new Options(entries, missing), DIALECT, facts);
+  if (isOn(checkpointing)) {
+    // nemo_rl/models/megatron/setup.py
+    facts.setDefault('recompute.granularity', 'full');
+    const isFull = facts.get('recompute.granularity');
+    if (isKnown(isFull) && isFull.value === 'full') {
+      facts.setDefault('recompute.method', 'uniform');
+      facts.setDefault('recompute.num_layers', 1);
+    }
+  }
 }
 
 function readDtensor(tree: TreeMap, facts: Facts): void {
@@ -482,8 +495,6 @@ function refusedPlacement(
     ? null
     : `Non-colocated mode requires train_nodes > 0 and inference_nodes > 0, got train_nodes=${nodes}`;
 }
-
-const RESOURCES = 'policy.generation.colocated.resources';
 
 /** The nodes that generation has for itself, which a recipe counts as a part of the cluster. */
 function nodesOfGeneration(writer: LayoutWriter, perNode: number): number {

@@ -120,6 +120,14 @@ function readManualSplit(options: Options, facts: Facts): void {
   });
 }
 
+/** Layers that are recomputed by their numbers, beside which there is no method (patches/recompute_layer_patches.py). */
+function readRecomputed(options: Options, facts: Facts): void {
+  if (options.has('recompute_layer_ids') && isKnown(facts.get('recompute.granularity'))) {
+    facts.delete('recompute.granularity');
+    facts.note('recompute_layer_ids chooses the layers that are recomputed, for which layouts have no key.');
+  }
+}
+
 /** The experiment that a launcher of Primus is given; null for other programs. */
 function pathOf(job: Job): string | null {
   const words = [job.program, job.script ?? '', textOf(job.args[0]) ?? ''];
@@ -171,6 +179,7 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
     facts.engine = 'torchtitan';
   } else if (/^(megatron|megatron_bridge)$/.test(framework)) {
     readMegatron(optionsOf(merged, missing), DIALECT, facts);
+    readRecomputed(optionsOf(merged, missing), facts);
     readManualSplit(optionsOf(merged), facts);
   } else {
     facts.note(`The framework ${framework} has no parallelism that a layout describes.`);

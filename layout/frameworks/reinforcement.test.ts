@@ -41,7 +41,7 @@ describe('a critic of verl', () => {
       'run.sh',
       `${VERL} --config-name=ppo_megatron_trainer.yaml critic.megatron.tensor_model_parallel_size=4 critic.ppo_micro_batch_size_per_gpu=2\n`,
     );
-    expect(criticOf(values)).toMatchObject({ engine: 'megatron', tp: 4, pp: 1, micro_batch_size: 2 });
+    expect(criticOf(values)).toMatchObject({ engine: 'megatron', tp: 4, pp: 1, micro_batch_size: 2, ep: 1 });
   });
 
   test('that the estimator does not need is no phase, and is said', () => {
@@ -108,6 +108,27 @@ cluster: {num_nodes: 1, gpus_per_node: 8}
   expect(dtensor).toMatchObject({ 'rl.prompts_per_step': 32, 'phases.rollout.max_model_len': 2048 });
   const megatron = read('r.yaml', recipe('megatron_cfg: {enabled: true, pipeline_model_parallel_size: 2}'));
   expect(criticOf(megatron)).toMatchObject({ engine: 'megatron', pp: 2 });
+});
+
+test('a role that is merged from another is read whole', () => {
+  const values = read(
+    'recipe.yaml',
+    `distillation: {num_prompts_per_step: 8}
+policy: &POLICY
+  megatron_cfg: {enabled: true, tensor_model_parallel_size: 2, pipeline_model_parallel_size: 1}
+teacher:
+  <<: *POLICY
+  model_name: Qwen/Qwen3-32B
+  "<<": plain
+cluster: {num_nodes: 1, gpus_per_node: 8}
+`,
+  );
+  expect(values).toMatchObject({ 'phases.teacher.tp': 2, 'rl.prompts_per_step': 8 });
+});
+
+test('adapters of verl, by the engine that trains', () => {
+  expect(read('run.sh', `${VERL} actor_rollout_ref.model.lora_rank=32\n`)).toMatchObject({ 'lora.rank': 32 });
+  expect(read('run.sh', `${VERL} actor_rollout_ref.model.lora_rank=0\n`)).not.toHaveProperty('lora.rank');
 });
 
 describe('GPUs that NeMo-RL gives to generation', () => {

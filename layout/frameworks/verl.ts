@@ -90,6 +90,7 @@ export const verl: Framework = {
   },
   reads: READS,
   notes: [
+    'Roles that share GPUs share one process, and the grid that the actor makes in it: degrees of the critic or of the reference model that differ from its own take no effect.',
     'With `use_dynamic_bsz` most relations of batches are not compared; the controller still cuts every batch into equal parts.',
   ],
   example:
@@ -208,6 +209,9 @@ const DIALECT: Dialect = {
 
 const MODEL: readonly OptionRow[] = [['model.from', 'actor_rollout_ref.model.path', 'text']];
 
+/** Where the width of adapters stands: that of FSDP, and that of Megatron Core; 0 is none. */
+const ADAPTERS = ['actor_rollout_ref.model.lora_rank', 'actor_rollout_ref.model.lora.rank'] as const;
+
 const MICRO_BATCH: readonly OptionRow[] = [
   ['batch.micro_batch_size', `${ACTOR}.ppo_micro_batch_size_per_gpu`, 'integer'],
 ];
@@ -229,6 +233,12 @@ const SUPERVISED_OPTIONS: readonly OptionRow[] = [
   ['batch.micro_batch_size', 'data.micro_batch_size_per_gpu', 'integer'],
   ['batch.global_batch_size', 'data.train_batch_size', 'integer'],
   ['sequence.seq_length', 'data.max_length', 'integer'],
+];
+
+/** How sequences are spread without Megatron Core: by the trainer over engines, and by the one before it. */
+const SHARDED_OPTIONS: readonly OptionRow[] = [
+  ['parallelism.ulysses', ULYSSES_SIZE, 'integer'],
+  ['parallelism.ulysses', `engine.${ULYSSES_SIZE}`, 'integer'],
 ];
 
 /** verl's trainers: Hydra overrides on the command line, over its own configuration. */
@@ -275,13 +285,17 @@ function isSupervised({ script }: Job): boolean {
 
 function readSupervised(tree: TreeMap, options: Options, job: Job): Facts {
   const facts = new Facts();
-  if (options.has('engine') && options.get('engine')?.values[0] === 'megatron') {
+  const engine = options.has('engine') ? options.get('engine')?.values[0] : 'fsdp';
+  if (engine === 'megatron') {
     readMegatronRole(at(tree, 'engine'), options.blocked, facts);
+  } else if (engine === 'fsdp') {
+    facts.engine = 'fsdp';
+    readRows(tree, SHARDED_OPTIONS, facts);
   }
   readRows(tree, SUPERVISED_OPTIONS, facts);
   setWorld(facts, job.world);
   deriveFromWorld(facts);
-  listUnmappedTree(tree, '', pathsIn(SUPERVISED_OPTIONS, ...MEGATRON_OPTIONS), facts);
+  listUnmappedTree(tree, '', pathsIn([...SUPERVISED_OPTIONS, ...SHARDED_OPTIONS], ...MEGATRON_OPTIONS), facts);
   return facts;
 }
 
@@ -321,8 +335,12 @@ function readVerl(tree: TreeMap, blocked: Reason | null, configuration: string):
   }
   readRollout(tree, blocked, facts);
   readBatch(tree, facts);
-  readCritic(tree, blocked, isMegatron, facts);
+  readCritic(tree, isMegatron, facts);
   readRows(tree, MODEL, facts);
+  for (const path of ADAPTERS) {
+    const rank = textAtPath(tree, path);
+    readRows(tree, rank === null || rank === '0' ? [] : [['lora.rank', path, 'integer']], facts);
+  }
   deriveFromWorld(facts);
   listUnmappedTree(tree, '', mapped(), facts);
   return facts;
@@ -368,18 +386,22 @@ function readMegatronRole(megatron: Tree | undefined, blocked: Reason | null, fa
 /** The reference model takes the actor's degrees for those that it is not given (verl/trainer/config/ref/megatron_ref.yaml). */
 function readReference(tree: TreeMap, facts: Facts): void {
   const given = at(tree, 'actor_rollout_ref.ref.megatron');
-  if (!given) {
-    return;
+  if (given) {
+    readRole(given, 'reference', facts);
   }
+}
+
+/** A role beside the actor on Megatron Core: what it is not given it takes from the actor. */
+function readRole(given: Tree | undefined, role: 'reference' | 'critic', facts: Facts): void {
   const own = new Facts();
   readMegatron(roleOptions(given, 'the actor'), DIALECT, own);
   for (const key of ROLE_KEYS) {
     const found = own.get(`parallelism.${key}`);
     const actor = facts.get(`parallelism.${key}`);
     const inherited: Found | undefined = isKnown(actor) ? { value: actor.value, source: 'default' } : actor;
-    facts.set(`phases.reference.${key}`, isKnown(found) ? found : inherited);
+    facts.set(`phases.${role}.${key}`, isKnown(found) ? found : inherited);
   }
-  facts.set('phases.reference.engine', { value: 'megatron', source: 'default' });
+  facts.set(`phases.${role}.engine`, { value: 'megatron', source: 'default' });
 }
 
 /** The critic's batches. */
@@ -403,7 +425,7 @@ function hasCritic(tree: TreeMap): boolean {
     : enabled === 'true';
 }
 
-function readCritic(tree: TreeMap, blocked: Reason | null, isMegatron: boolean, facts: Facts): void {
+function readCritic(tree: TreeMap, isMegatron: boolean, facts: Facts): void {
   const critic = at(tree, 'critic');
   if (!critic) {
     return;
@@ -413,16 +435,12 @@ function readCritic(tree: TreeMap, blocked: Reason | null, isMegatron: boolean, 
     return;
   }
   const strategy = textAtPath(tree, 'critic.strategy') ?? (isMegatron ? 'megatron' : 'fsdp');
-  const onMegatron = strategy === 'megatron';
-  facts.set('phases.critic.engine', { value: onMegatron ? 'megatron' : 'fsdp', source: 'default' });
-  if (onMegatron) {
-    const own = new Facts();
-    readMegatron(roleOptions(at(tree, 'critic.megatron'), blocked), DIALECT, own);
-    for (const key of ROLE_KEYS) {
-      facts.set(`phases.critic.${key}`, own.get(`parallelism.${key}`));
-    }
+  if (strategy === 'megatron') {
+    // workers that share GPUs share one process, and the grid that the actor makes in it (verl/workers/megatron_workers.py)
+    readRole(at(tree, 'critic.megatron'), 'critic', facts);
   } else {
     const options = optionsOf(critic);
+    facts.set('phases.critic.engine', { value: 'fsdp', source: 'default' });
     facts.set('phases.critic.ulysses', options.has(ULYSSES_SIZE) ? options.integer(ULYSSES_SIZE) : undefined);
   }
   readRows(tree, CRITIC, facts);
@@ -478,6 +496,7 @@ export function writeVerl(writer: LayoutWriter): string {
   const overrides: (readonly [string, FactValue])[] = [
     ...(onFsdp ? fsdpRole(writer) : megatronRoles(writer)),
     ...writer.rows([...MODEL, ...SAMPLES, ...MICRO_BATCH, ...ROLLOUT_OPTIONS]),
+    ...writer.renamed('lora.rank', ADAPTERS[onFsdp ? 0 : 1]),
     ...criticRole(writer),
     ...(cluster ? Object.entries({ 'trainer.nnodes': cluster.nodes, 'trainer.n_gpus_per_node': cluster.perNode }) : []),
   ];

@@ -120,15 +120,16 @@ class Builder {
     const entries = new Map<string, Tree>();
     const merged: Tree[] = [];
     for (const { key, value } of node.items) {
-      const name = isScalar(key) ? String(key.value) : null;
-      if (name === null) {
+      if (!isScalar(key)) {
         continue;
       }
-      const tree = this.#tree(value as Node | null, depth + 1, key as Node);
-      if (name === '<<') {
+      const tree = this.#tree(value as Node | null, depth + 1, key);
+      const name = key.value;
+      // the parser makes a symbol of a merge key; in quotes it is a name like any other
+      if (typeof name === 'symbol') {
         merged.push(...(tree.kind === 'list' ? tree.items : [tree]));
       } else {
-        entries.set(name, tree);
+        entries.set(String(name), tree);
       }
     }
     for (const base of merged) {

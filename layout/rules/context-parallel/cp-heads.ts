@@ -32,7 +32,9 @@ export const cpHeads: Rule = {
       const ways = typeof field?.value === 'string' ? [field.value] : valuesOf(field?.value);
       const size = exchangeSize(facts, ways, degrees.cp);
       const heads = model.num_attention_heads;
-      const groups = model.multi_latent_attention.value === true ? heads : model.num_query_groups;
+      // MindSpeed repeats key-value heads before the exchange (--kv-head-repeat-before-uly-alltoall, on by default)
+      const repeats = model.multi_latent_attention.value === true || facts.framework?.name === 'mindspeed';
+      const groups = repeats ? heads : model.num_query_groups;
       const short = [
         { name: 'attention heads', all: heads },
         { name: 'query groups', all: groups },

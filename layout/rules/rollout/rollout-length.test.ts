@@ -27,7 +27,7 @@ test('rollout-length', () => {
     ),
     'NeMo-RL: a response as long as the sequence': nemo(4096, 'max_prompt_length: 1024, max_response_length: 4096'),
     'NeMo-RL: sequences that the engine ends': nemo(2048, 'max_prompt_length: 1024'),
-    'NeMo-RL: prompts that fill the engine': nemo(1024, 'max_prompt_length: 1024'),
+    'NeMo-RL: the engine takes whole sequences': nemo(4096, 'max_prompt_length: 4096'),
     'the response is not known': of('seq_length: 512', 'max_prompt_length: 1024'),
   });
   expect(said).toMatchInlineSnapshot(`
@@ -53,9 +53,6 @@ test('rollout-length', () => {
     NeMo-RL: sequences that the engine ends: warning at "2048": seq_length 4096 is more than the max_model_len 2048 of the engine, which ends sequences there. Use max_model_len 4096.
       = Megatron-LM: policy max_total_sequence_length (4096) is greater than the generation engine's max_model_len (2048).
       = at "4096": seq_length is 4096 here
-      = suggestion: Change max_model_len to 4096: phases: {rollout: {engine: vllm, max_model_len: [-2048-]{+4096+}}}
-    NeMo-RL: prompts that fill the engine: error at "1024": max_prompt_length 1024 leaves no token to generate of max_model_len 1024. Use a max_model_len above it.
-      = Megatron-LM: Cannot generate from an input whose training length exhausts the model context: input_length=1024, max_model_len=1024.
-      = at "1024": max_model_len is 1024 here"
+      = suggestion: Change max_model_len to 4096: phases: {rollout: {engine: vllm, max_model_len: [-2048-]{+4096+}}}"
   `);
 });

@@ -10,16 +10,14 @@ export const rolloutLength: Rule = {
   severity: 'warning',
   title: 'Prompt and response together are longer than the sequences of the trainer',
   effect: 'long samples are cut, or the model has no positions for them',
-  what: '`max_prompt_length + max_response_length` is more than `seq_length`, than `max_seq_len`, or than `max_model_len` of the phase `rollout`. NeMo-RL, whose longest response is as long as a sequence: `seq_length` is above `max_model_len`, or a prompt as long as it leaves nothing to generate (an error).',
+  what: '`max_prompt_length + max_response_length` is more than `seq_length`, than `max_seq_len`, or than `max_model_len` of the phase `rollout`. For NeMo-RL, whose longest response is as long as a sequence: `seq_length` is above `max_model_len`.',
   why: 'The engine generates up to the longest response behind the longest prompt. What the trainer has no room for is truncated or fails when positions are looked up.',
   failing:
     'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nsequence: {seq_length: 4096}\nrl: {max_prompt_length: 1024, max_response_length: 4096}\n',
   sources: [
     FORMAT_SOURCE,
     otherSource('`max_model_len` in verl/workers/config/rollout.py (volcengine/verl at b178a3cd56)'),
-    otherSource(
-      '`_context_capped_max_new_tokens` in nemo_rl/models/generation/vllm/vllm_worker.py, nemo_rl/experience/rollouts.py (NVIDIA-NeMo/RL at 7ea279abfb)',
-    ),
+    otherSource('`run_async_nemo_gym_rollout` in nemo_rl/experience/rollouts.py (NVIDIA-NeMo/RL at 7ea279abfb)'),
   ],
   *check({ root, framework }) {
     const rl = root.rl.value;
@@ -33,7 +31,7 @@ export const rolloutLength: Rule = {
     // NeMo-RL's max_new_tokens is up to the length of a sequence, which holds the prompt too
     const report =
       framework?.name === 'nemo-rl'
-        ? nemoReport(rl, sequence?.seq_length, engine?.max_model_len)
+        ? nemoReport(sequence?.seq_length, engine?.max_model_len)
         : rl && tooLongReport(rl, limits);
     if (report) {
       yield report;
@@ -65,23 +63,9 @@ function tooLongReport(rl: Section<RlKeys>, limits: readonly Limit[]): Report | 
   };
 }
 
-function nemoReport(
-  rl: Section<RlKeys> | undefined,
-  sequence: Field<number> | undefined,
-  most: Field<number> | undefined,
-): Report | null {
-  const prompt = rl?.max_prompt_length;
+function nemoReport(sequence: Field<number> | undefined, most: Field<number> | undefined): Report | null {
   if (most?.value === undefined) {
     return null;
-  }
-  if (prompt?.value !== undefined && prompt.value >= most.value) {
-    return {
-      severity: 'error',
-      message: `max_prompt_length ${prompt.value} leaves no token to generate of max_model_len ${most.value}. Use a max_model_len above it.`,
-      span: prompt.span,
-      related: [valueRelated('max_model_len', most)],
-      predicts: `Cannot generate from an input whose training length exhausts the model context: input_length=${prompt.value}, max_model_len=${most.value}.`,
-    };
   }
   return sequence?.value !== undefined && sequence.value > most.value
     ? {

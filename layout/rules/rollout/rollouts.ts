@@ -44,7 +44,11 @@ export function rolloutsOf({ root, world }: LayoutFacts): Rollouts | null {
 
 /** The actor, and the critic where the file has one; without those whose data-parallel ranks are open. */
 export function trainersOf(facts: LayoutFacts): readonly Trainer[] {
-  return [actorOf(facts), criticOf(facts)].filter((one) => one !== null);
+  const [actor, critic] = [actorOf(facts), criticOf(facts)];
+  // verl runs both in one process, over the grid that the actor makes (verl/workers/megatron_workers.py)
+  const sharesGrid = facts.framework?.name === 'verl' && actor?.onFsdp === false && critic?.onFsdp === false;
+  const grid = sharesGrid ? { dp: actor.dp, sharing: actor.sharing } : {};
+  return [actor, critic && { ...critic, ...grid }].filter((one) => one !== null);
 }
 
 function actorOf({ root, modules, framework }: LayoutFacts): Trainer | null {

@@ -61,7 +61,7 @@ test('verl-batch', () => {
       'prompts_per_step: 64, mini_batch_size: 64',
       'phases: {critic: {engine: fsdp, mini_batch_size: 4, micro_batch_size: 1}}',
     ),
-    'a critic on Megatron with data-parallel ranks of its own': megatron(
+    'a critic on Megatron runs over the grid of the actor': megatron(
       'prompts_per_step: 40, mini_batch_size: 40, dynamic_batch: true',
       'micro_batch_size: 1',
     ).concat('phases: {critic: {pp: 1}}\n'),
@@ -119,8 +119,6 @@ test('verl-batch', () => {
     a critic whose ranks take nothing: error at "4": mini_batch_size 4 of the critic leaves nothing for each of 8 data-parallel ranks. Use a mini_batch_size of at least 8.
       = verl: normalized ppo_mini_batch_size 0 should be larger than ppo_micro_batch_size_per_gpu 1
       = suggestion: Change mini_batch_size to 8: phases: {critic: {engine: fsdp, mini_batch_size: [-4-]{+8+}, micro_batch_size: 1}}
-    a critic on Megatron with data-parallel ranks of its own: error at "40": prompts_per_step 40 is not a multiple of 16 data-parallel ranks of the critic. Use prompts_per_step 32 or 48.
-      = verl: only support equal chunk. Got size of DataProto 40 and chunk 16.
     a critic on Megatron whose mini-batches leave a part: error at "32": mini_batch_size 32 of the critic does not divide prompts_per_step 48. Use mini_batch_size 16 or 24.
       = verl: 12 % 8 != 0
       = at "48": prompts_per_step is 48 here

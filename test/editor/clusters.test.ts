@@ -95,6 +95,8 @@ describe('smoke jobs on clusters', () => {
     await page.getByText('Edit in settings.json').waitFor();
     const described = NAMES.map((name) => ({ name, backend: 'gloo', ...clusters[name].settings(gate) }));
     workbench.setting('parallelismLayout.clusters', described, 'Machine');
+    // the editor reads the file in its own time: before that, there is one cluster and nothing to choose
+    await page.locator('.settings-editor .setting-item-contents.is-configured').first().waitFor();
     await workbench.screenshot('cluster-settings');
     // the editor asks for its lenses soon after it is shown, unless it has lost the focus by then
     await workbench.waitForLens(LAYOUT, 'Run Smoke Job');
@@ -105,8 +107,9 @@ describe('smoke jobs on clusters', () => {
     const { page } = workbench;
     const cluster = clusters[name];
     gate.close();
-    await workbench.lens('Run Smoke Job').click();
-    await page.locator('.quick-input-list .monaco-list-row', { hasText: name }).click();
+    const choice = page.locator('.quick-input-list .monaco-list-row', { hasText: name });
+    await workbench.clickLens('Run Smoke Job', choice);
+    await choice.click();
     // an editor that loses the focus in this moment would draw it later
     await workbench.lens(`Smoke job on ${name}: cancel`).waitFor();
     await row(cluster.waits).waitFor();

@@ -9,6 +9,7 @@ import { testWorkbench } from '../harness/testWorkbench';
 const START = 'torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size';
 const FILES = {
   'train.sh': `TP=8\n${START} $TP --pipeline-model-parallel-size 2\n`,
+  'two.sh': `${START} 8 --pipeline-model-parallel-size 2\n\n${START} 4\n`,
   'computed.sh': `TP=$(seq 1 4 | tail -n 1)\n${START} $TP\n`,
   'job.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism:\n  tp: 4\n  pp: 2\n',
   'same.layout.yaml': 'layout: 1\nworld_size: 16\nparallelism:\n  tp: 8\n  pp: 2\n',
@@ -31,7 +32,7 @@ describe('launch files', () => {
     const says = (text: string) => page.locator('.codelens-decoration', { hasText: text });
     await says('16 ranks · tp 8 · pp 2').waitFor();
     await workbench.screenshot('launch-lens');
-    await workbench.lens('Show Ranks').click();
+    await workbench.clickLens('Show Ranks', workbench.editorTab('Ranks: train.sh'));
     await showView(grid, 'Where');
     await grid.locator('.summary').getByText('16 ranks').waitFor();
     await grid.getByText('tp 8 × pp 2').first().waitFor();
@@ -46,6 +47,18 @@ describe('launch files', () => {
     await workbench.editorTab('train.layout.yaml').waitFor({ state: 'detached' });
     await workbench.command('View: Revert and Close Editor');
     await workbench.line('TP=4').waitFor({ state: 'detached' });
+    await workbench.command('View: Close All Editors');
+  });
+
+  test('of a script with several jobs the ranks of the one under the cursor are shown', async () => {
+    const { grid } = workbench;
+    await workbench.openFile('two.sh');
+    await workbench.clickLens('Show Ranks', workbench.editorTab('Ranks: two.sh'));
+    await grid.getByText('tp 8 × pp 2').first().waitFor();
+    await workbench.line('parallel-size 4').click();
+    await grid.getByText('tp 4 × dp 4').first().waitFor();
+    await workbench.line('parallel-size 8').click();
+    await grid.getByText('tp 8 × pp 2').first().waitFor();
     await workbench.command('View: Close All Editors');
   });
 

@@ -36,21 +36,14 @@ test('each number stands beside its difference, with what that means', () => {
     'memory | 40 of 80 GiB | +9.0 GiB | worse',
     'network | 13 GB a step | +2.0 GB | worse',
     'tokens/s/GPU | 7,280 | +22 % | better',
-    'MFU | 41 % | +7.0 | better',
+    'MFU | 41 % | +7.0 points | better',
     'bubble | 1.8 % | = | same',
   ]);
 });
 
 test('without a base there is no difference, and ranges stand beside what has one', () => {
   expect(words(NOW, null)[0]).toBe('step | 4.5 s');
-  expect(figuresOf(NOW, null).map(({ range }) => range)).toEqual([
-    '4.0 – 5.2 s',
-    '37 – 49 GiB',
-    null,
-    null,
-    null,
-    null,
-  ]);
+  expect(figuresOf(NOW, null).map(({ range }) => range)).toEqual(['4.0 – 5.2 s', '37 – 49', null, null, null, null]);
 });
 
 test('step times within the error of the estimate are the same', () => {

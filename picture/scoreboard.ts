@@ -55,7 +55,8 @@ function memoryFigure(now: Score | null, base: Score | null): Figure {
   return {
     label,
     value: gpuBytes === null ? memory(totalBytes) : `${gibibytes(totalBytes)} of ${memory(gpuBytes)}`,
-    range: rangeOf(totalInterval, memory),
+    // the value has the unit
+    range: rangeOf(totalInterval, gibibytes),
     change,
     verdict: base && (change === SAME ? 'same' : lessIsBetter(base.totalBytes, totalBytes)),
     alarm: over ? 'over' : gpuBytes !== null && totalInterval[1] > gpuBytes ? 'maybe' : null,
@@ -64,7 +65,8 @@ function memoryFigure(now: Score | null, base: Score | null): Figure {
 
 function restOf(now: Score | null, base: Score | null): readonly Figure[] {
   const share = (value: number) => `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
-  const points = (before: number, after: number) => signed(100 * (after - before), (value) => value.toFixed(1));
+  const points = (before: number, after: number) =>
+    signed(100 * (after - before), (value) => `${value.toFixed(1)} points`);
   return [
     figure('network', {
       now: now?.networkBytes ?? null,

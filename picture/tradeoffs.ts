@@ -64,7 +64,7 @@ const SLOWEST_SHARE = 3;
 /** Whether a layout fits its machine, how quick others are, and where it stands among them. */
 export function tradeoffsHeadline({ now, alternatives }: Pick<Weighed, 'now' | 'alternatives'>, sub: string): Headline {
   if (!alternatives.ok) {
-    return { title: `Other layouts are not known: ${alternatives.reason}.`, sub };
+    return { title: `Other layouts are not known: ${alternatives.reason.replaceAll('`', '')}.`, sub };
   }
   const { fitting, asQuick, tried } = alternatives;
   const [quickest] = frontOf(alternatives.points);

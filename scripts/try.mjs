@@ -54,9 +54,9 @@ async function lookOnce() {
   try {
     await workbench.openFile(FILE);
     await workbench.command('Parallelism Layout: Show Rank Grid');
-    await workbench.grid.locator('.summary').getByText('64 ranks').waitFor();
+    await workbench.grid.locator('h1', { hasText: 'fit' }).waitFor();
     await workbench.screenshot('try');
-    console.log('The example is open, and its ranks are drawn: see artifacts/try.png.');
+    console.log('The example is open, weighed against other layouts: see artifacts/try.png.');
   } finally {
     await workbench.close();
   }

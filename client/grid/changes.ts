@@ -3,6 +3,7 @@ import { applyEdits, isKeyPath, type Resized, understand } from '../../layout';
 import { alternativeName, keyEdits, SECTIONS, type Tradeoffs } from '../../layout/cost';
 import { changeTitle } from '../../picture/tradeoffs';
 import type { ChangeHow, ChangeKind } from '../../webview/panel/messages';
+import { addModel } from '../addModel';
 import { openLaunchPatch } from '../launch/commands';
 import { replaceLayout } from '../launch/edits';
 import { launchOfLayout } from '../launch/scriptLayouts';
@@ -97,8 +98,11 @@ export function proposedChange({ weighed, resized }: Listed, kind: ChangeKind, i
   return planned ? { ...weighed, title: alternativeName(planned), text: planned.text } : null;
 }
 
-/** Writes a key without a value where the file lacks it, and opens the list of its values. */
+/** Writes a key without a value where the file lacks it, and opens the list of its values; for `model`, asks which. */
 export async function addKey(document: vscode.TextDocument, path: string): Promise<void> {
+  if (path === 'model' && !launchOfLayout(document.uri)) {
+    return addModel(document);
+  }
   const [name, key = ''] = path.split('.');
   const section = SECTIONS.find((one) => one === name);
   const { facts } = understand(document.getText());

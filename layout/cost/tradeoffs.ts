@@ -221,7 +221,7 @@ export const alternativeName = (
 /** What one layout is weighed against. */
 export interface Tradeoffs {
   readonly alternatives: Alternatives;
-  /** Layouts that differ in one choice, the quickest first. */
+  /** Layouts that differ in one choice, the quickest first; after them those that do not fit. */
   readonly neighbours: readonly Neighbour[];
 }
 
@@ -235,7 +235,11 @@ export function* tradeoffSteps(checked: Checked, known: Alternatives | null): Ge
     found.push(...neighbour);
     yield;
   }
-  const neighbours = found.sort((a, b) => (a.score.seconds ?? 0) - (b.score.seconds ?? 0));
+  const isTooLarge = ({ score: { totalBytes, gpuBytes } }: Neighbour) =>
+    Number(gpuBytes !== null && totalBytes > gpuBytes);
+  const neighbours = found.sort(
+    (a, b) => isTooLarge(a) - isTooLarge(b) || (a.score.seconds ?? 0) - (b.score.seconds ?? 0),
+  );
   return { neighbours, alternatives: known ?? (yield* alternativeSteps(checked.text)) };
 }
 

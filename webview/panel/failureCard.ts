@@ -26,13 +26,22 @@ export function failureCard(scene: Scene, write: (ranks: readonly number[]) => v
       'section',
       { class: 'card', 'aria-label': 'Failed ranks' },
       h('h2', {}, countOf(failed.length, 'failed rank')),
-      h('p', {}, rankList(failed), ' ', link('Clear', clear, 'clear')),
+      h('p', { class: 'place' }, rankList(failed), ' ', link('Clear', clear, 'clear')),
+      ...keptWords(told?.recoveries ?? []),
       ...(plan ? withSpareSlots(layout.worldSize, plan, () => write(failed)) : []),
       ...(told?.recoveries ?? []).flatMap((recovery) => wayOn(scene, recovery)),
       ...(plan ? [] : [h('h3', {}, 'Nonuniform TP'), h('p', { class: 'hint' }, why)]),
       ...(told ? otherLayouts(scene, told.resizing) : []),
     ),
   ];
+}
+
+/** What each way keeps, in one sentence. */
+function keptWords(recoveries: readonly Recovery[]): HTMLElement[] {
+  const ways = recoveries.flatMap(({ title, costs: [kept], closed }) =>
+    closed === null && kept ? [`${kept[1]} with ${title}`] : [],
+  );
+  return ways.length > 0 ? [h('p', {}, `Compute kept: ${ways.join(', ')}.`)] : [];
 }
 
 const why = 'It needs one grid without pipeline stages, and a healthy first slot in every TP group.';

@@ -109,7 +109,10 @@ function differenceWords({ base, comparison }: Scene): HTMLElement[] {
 /** Buttons that add the keys without which a number is not known. */
 function keyButtons({ actions }: Scene, boards: readonly Board[]): HTMLElement[] {
   const isOpen = boards.some(({ figures }) => figures.some(({ label, value }) => value === null && label !== 'bubble'));
-  const keys = [...new Set(boards.flatMap(({ missing }) => missing))].filter((key) => /^\w+\.\w+$/.test(key));
+  const missing = [...new Set(boards.flatMap((board) => board.missing))].filter((key) => /^\w+\.\w+$/.test(key));
+  // a model has a name, or is written as a whole
+  const others = missing.filter((key) => !key.startsWith('model.'));
+  const keys = missing.length - others.length > 2 ? ['model', ...others] : missing;
   return isOpen && keys.length > 0
     ? [
         h(

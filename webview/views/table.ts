@@ -122,9 +122,13 @@ function rankTable(scene: Scene): HTMLElement {
       { class: 'pager' },
       ...(choices.length > 1 ? [subset] : []),
       ...(canOrder ? [filterBox((text) => show(() => (filter = text))())] : []),
-      ...(pages > 1 ? [turn('First', 0), turn('Previous', page - 1)] : []),
-      h('span', { role: 'status' }, position),
-      ...(pages > 1 ? [turn('Next', page + 1), turn('Last', pages - 1)] : []),
+      h(
+        'span',
+        { class: 'turns' },
+        ...(pages > 1 ? [turn('First', 0), turn('Previous', page - 1)] : []),
+        h('span', { role: 'status' }, position),
+        ...(pages > 1 ? [turn('Next', page + 1), turn('Last', pages - 1)] : []),
+      ),
     ),
     tableOf(
       [

@@ -3,7 +3,7 @@ import { groupNameOf, placedLayout, placementOf, processGroups, type ResolvedLay
 import { loadGolden } from '../../test/golden/golden';
 import { soundLayout } from '../../test/harness/layouts';
 import type { RunGroup } from './evidence';
-import { compareGroups, LayoutGroups } from './groupComparison';
+import { compareGroups, LayoutGroups, namedBy } from './groupComparison';
 import { causeOf } from './layoutChange';
 
 const layoutOf = (text: string) => soundLayout(`layout: 1\n${text}\n`).resolved;
@@ -125,4 +125,27 @@ test('groups of a device mesh are compared by the names of its axes, those witho
     },
   ]);
   expect(unexpected).toEqual([{ name: 'mesh_unknown', groups: [[3, 5]] }]);
+});
+
+test('no kind is listed both as different and as not seen, whichever groups of a run are seen', () => {
+  const DEGREES = ['tp: 2', 'tp: 2, pp: 2, order: tp-cp-ep-pp-dp', 'ep: 4, expt_tp: 1'];
+  const layouts = DEGREES.map((degrees) =>
+    layoutOf(`world_size: 16\nparallelism: {${degrees}}\nmodel: {num_experts: 8}`),
+  );
+  const describe = [(name: string) => TAGS[name] ?? '', () => 'undefined'];
+  for (const [ours, layout] of layouts.entries()) {
+    for (const [theirs, other] of layouts.entries()) {
+      for (const [way, desc] of describe.entries()) {
+        // a part of the groups, another one each time
+        const seen = groupsOf(other, desc).filter((_, at) => (at + ours + theirs) % 3 !== way);
+        const plain = compareGroups(seen, new LayoutGroups(layout));
+        const cause = causeOf(seen, layout);
+        const named = namedBy(plain, seen, new LayoutGroups(layout), new LayoutGroups(cause?.layout ?? layout));
+        for (const { different, not_seen } of [plain, named]) {
+          const names = different.map(({ name }) => name);
+          expect(names.filter((name) => not_seen.includes(name))).toEqual([]);
+        }
+      }
+    }
+  }
 });

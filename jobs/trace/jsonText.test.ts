@@ -37,3 +37,12 @@ test('reads long texts without a stack', () => {
   const long = `{"a": "${'x\\\\'.repeat(1_000_000)}"}`;
   expect(plain(readJson(long).value)).toEqual(JSON.parse(long));
 });
+
+test.each(['[],', '{},', '1,', '"",', '{"a":[1,'])('values without number are not read: %s', (one) => {
+  const { value, problem } = readJson(`[${one.repeat(5 * 2 ** 20)}`);
+  expect([value, problem]).toEqual([undefined, 'holds more than 4194304 values']);
+});
+
+test('commas in texts, such as those of long lists of ranks, are no values', () => {
+  expect(readJson(JSON.stringify({ ranks: '1, \\" 2,'.repeat(3 * 2 ** 20) })).problem).toBeNull();
+});

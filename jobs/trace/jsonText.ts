@@ -3,6 +3,9 @@ import { Dict, type Salvaged, type Value } from './value';
 /** As deep as a dump, a RAS answer or a line of the recorder nests, with room. */
 const MAX_DEPTH = 32;
 
+/** The most values of a text: a dump has one in about twenty bytes. */
+const MAX_VALUES = 4 * 1024 * 1024;
+
 class DepthError extends Error {}
 
 /**
@@ -10,6 +13,9 @@ class DepthError extends Error {}
  * Never throws; time and memory are linear in the length of the text.
  */
 export function readJson(text: string): Salvaged {
+  if (text.length > MAX_VALUES && hasTooManyValues(text)) {
+    return { value: undefined, problem: `holds more than ${MAX_VALUES} values` };
+  }
   const whole = parsed(text, null);
   if (whole) {
     return whole;
@@ -19,6 +25,21 @@ export function readJson(text: string): Salvaged {
   const part = closers.length > MAX_DEPTH ? '' : text.slice(0, completeEnd) + closers.reverse().join('');
   const broken = `${problem} at character ${at}`;
   return parsed(part, broken) ?? { value: undefined, problem: broken };
+}
+
+/** Whether a text has more values than are read: each stands behind a comma or an opening bracket that is in no string. */
+function hasTooManyValues(text: string): boolean {
+  let values = 0;
+  for (let at = 0; at < text.length && values <= MAX_VALUES; at++) {
+    const character = text[at];
+    if (character === '"') {
+      const end = closingQuote(text, at + 1);
+      at = end < 0 ? text.length : end;
+    } else if (character === ',' || character === '[' || character === '{') {
+      values++;
+    }
+  }
+  return values > MAX_VALUES;
 }
 
 /** Null for a text that is not JSON. */

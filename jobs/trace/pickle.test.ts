@@ -135,3 +135,16 @@ describe('readPickleEnds', () => {
     expect(readPickleEnds(Buffer.alloc(100_000, 'entries'), 8192)).toBeNull();
   });
 });
+
+test.each([
+  ['lists', ']'],
+  ['dicts', '}'],
+  ['tuples', ')'],
+  ['tuples in tuples', '\u0085'],
+  ['values that no list takes', 'N'],
+])('%s without number are read to a bound', (_, one) => {
+  const { problem } = readPickle(
+    Buffer.concat([Buffer.from(bytes(PROTO, ']')), Buffer.alloc(12 * 2 ** 20, one, 'latin1')]),
+  );
+  expect(problem).toMatch(/^holds more values at byte \d+ than any dump$/);
+});

@@ -38,6 +38,9 @@ const OP = {
 
 /** Dumps nest seven deep; the rest is a margin. */
 const MAX_DEPTH = 32;
+/** The most lists and dicts, and the most values that wait for theirs: a pickle of one byte for each would fill the memory. */
+const MAX_CONTAINERS = 4 * 1024 * 1024;
+const MAX_WAITING = 8 * 1024 * 1024;
 /** The ranks of a group of a million, as text, take 7 MB. Bytes. */
 const MAX_STRING = 16 * 1024 * 1024;
 /** Integers of dumps have 8 bytes. */
@@ -119,6 +122,7 @@ class PickleReader {
   readonly #marks: number[] = [];
   readonly #memo: Value[];
   readonly #from: boolean;
+  #containers = 0;
   #result: Value | undefined;
 
   constructor(
@@ -182,10 +186,10 @@ class PickleReader {
         this.#marks.push(this.#stack.length);
         return true;
       case OP.emptyDict:
-        this.#push(new Dict([]));
+        this.#pushNew(new Dict([]));
         return true;
       case OP.emptyList:
-        this.#push([]);
+        this.#pushNew([]);
         return true;
       case OP.setItem:
         this.#setItems(this.#pop(2));
@@ -305,12 +309,21 @@ class PickleReader {
   }
 
   #push(value: Value): void {
+    if (this.#containers > MAX_CONTAINERS || this.#stack.length >= MAX_WAITING) {
+      throw new PickleError(`holds more values at byte ${this.#at} than any dump`);
+    }
     this.#stack.push(value);
+  }
+
+  /** Pushes a value that was not there before. */
+  #pushNew(value: Value): void {
+    this.#containers += typeof value === 'object' && value !== null ? 1 : 0;
+    this.#push(value);
   }
 
   #pushScalar(value: Value | undefined): void {
     if (value !== undefined) {
-      this.#push(value);
+      this.#pushNew(value);
     }
   }
 

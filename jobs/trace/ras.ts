@@ -99,7 +99,7 @@ function textCommunicators(text: string): RasCommunicator[] {
   const found = new Map<string, Map<number, RasMember>>();
   let members: Map<number, RasMember> | undefined;
   let section = { missing: false, kind: 'operation', count: 0 };
-  for (const line of text.split('\n')) {
+  for (const [line] of text.matchAll(/[^\n]+/g)) {
     const [, hash, title] = HEAD.exec(line) ?? [];
     if (hash !== undefined) {
       members = found.get(hash) ?? new Map();

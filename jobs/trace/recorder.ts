@@ -1,5 +1,5 @@
 import { readJson } from './jsonText';
-import { dictOf, intOf, listOf, textOf } from './value';
+import { type Dict, dictOf, intOf, listOf, textOf } from './value';
 
 /** A file of the recorder (smoke/record_groups.py): a line about the rank, then one a group. */
 export interface Recording {
@@ -18,30 +18,41 @@ export function looksLikeRecording(text: string): boolean {
   return /^\{"recorder": ?\d/.test(text);
 }
 
+/** The most groups that are kept. */
+const MAX_GROUPS = 1024 * 1024;
+
 /** Reads a file of the recorder; null where its first line cannot be read. */
 export function readRecording(text: string): Recording | null {
-  const lines = text.split('\n').filter((line) => line !== '');
-  const parsed = lines.map((line) => ({ ...readJson(line) }));
-  const head = dictOf(parsed[0]?.value);
-  const rank = intOf(head?.get('rank'));
-  if (!head || rank === undefined) {
-    return null;
-  }
-  const groups = parsed.slice(1).flatMap(({ value, problem }) => {
-    const dict = dictOf(value);
+  let head: Dict | undefined;
+  let problem: string | null = null;
+  const groups: Recording['groups'][number][] = [];
+  for (const [line] of text.matchAll(/[^\n]+/g)) {
+    const read = readJson(line);
+    const dict = dictOf(read.value);
+    problem ??= read.problem;
+    if (!head) {
+      head = dict;
+      if (intOf(head?.get('rank')) === undefined) {
+        return null;
+      }
+      continue;
+    }
     const ranks = listOf(dict?.get('ranks')).flatMap((member) => intOf(member) ?? []);
     // an incomplete line may lack ranks at the end
-    return dict && problem === null && ranks.length > 0
-      ? [{ name: textOf(dict.get('name')) ?? '', desc: textOf(dict.get('desc')) ?? '', ranks }]
-      : [];
-  });
-  return {
-    rank,
-    worldSize: intOf(head.get('world_size')) ?? null,
-    host: textOf(head.get('host')) ?? null,
-    pid: intOf(head.get('pid')) ?? null,
-    gpu: intOf(head.get('gpu')) ?? null,
-    groups,
-    problem: parsed.find((line) => line.problem !== null)?.problem ?? null,
-  };
+    if (dict && read.problem === null && ranks.length > 0 && groups.length < MAX_GROUPS) {
+      groups.push({ name: textOf(dict.get('name')) ?? '', desc: textOf(dict.get('desc')) ?? '', ranks });
+    }
+  }
+  const rank = intOf(head?.get('rank'));
+  return rank === undefined
+    ? null
+    : {
+        rank,
+        worldSize: intOf(head?.get('world_size')) ?? null,
+        host: textOf(head?.get('host')) ?? null,
+        pid: intOf(head?.get('pid')) ?? null,
+        gpu: intOf(head?.get('gpu')) ?? null,
+        groups,
+        problem: groups.length < MAX_GROUPS ? problem : `holds more than ${MAX_GROUPS} groups`,
+      };
 }

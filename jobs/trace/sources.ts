@@ -21,6 +21,8 @@ const MAX_DUMP = 64 * 1024 * 1024;
 const MAX_LOG = 1024 * 1024 * 1024;
 /** Small pieces: a text that is kept from a line holds its piece in memory. Bytes. */
 const PIECE = 64 * 1024;
+/** Bytes that are unpacked at once: they may become a thousand times as many. */
+const PACKED_PIECE = 16 * 1024;
 /** Bytes of a dump that are read at once. */
 const LARGE_PIECE = 1024 * 1024;
 /** The longest line. */
@@ -105,19 +107,24 @@ function expanded(path: string): string[] {
     }
     return matching.flatMap((one) => filesUnder(join(folder, one), 0));
   }
-  const stat = statSync(path, { throwIfNoEntry: false });
-  if (!stat) {
-    throw new SourceError(`${path}: no such file or folder`);
+  try {
+    return statSync(path).isDirectory() ? filesUnder(path, 0) : [path];
+  } catch (error) {
+    throw new SourceError(`${path}: ${fileErrorText(error)}`);
   }
-  return stat.isDirectory() ? filesUnder(path, 0) : [path];
 }
 
+/** The regular files of a folder; what cannot be searched is among them, so that reading it says why, and the others count. */
 function filesUnder(path: string, depth: number): string[] {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  if (stat?.isDirectory() && depth <= MAX_DEPTH) {
-    return namesIn(path).flatMap((name) => filesUnder(join(path, name), depth + 1));
+  try {
+    const stat = lstatSync(path, { throwIfNoEntry: false });
+    if (stat?.isDirectory() && depth <= MAX_DEPTH) {
+      return namesIn(path).flatMap((name) => filesUnder(join(path, name), depth + 1));
+    }
+    return stat?.isFile() ? [path] : [];
+  } catch {
+    return [path];
   }
-  return stat?.isFile() ? [path] : [];
 }
 
 function namesIn(folder: string): string[] {
@@ -340,7 +347,11 @@ export class EvidenceReader {
       }
     });
     try {
-      source.forEachPiece(MAX_TRACE, (piece) => isTrace && size <= MAX_TRACE && unpack.push(piece));
+      source.forEachPiece(MAX_TRACE, (piece) => {
+        for (let at = 0; at < piece.length && isTrace && size <= MAX_TRACE; at += PACKED_PIECE) {
+          unpack.push(piece.subarray(at, at + PACKED_PIECE));
+        }
+      });
     } catch (error) {
       if (!(error instanceof Error && 'code' in error && typeof error.code === 'number')) {
         throw error;

@@ -95,7 +95,8 @@ export const NOTHING_SEEN: Detector = {
       const ranks = ranksText(ascending(context.profiled));
       const why = `A profile shows a time in which its rank progressed; those of ${ranks} were compared.`;
       const read = new Set(context.profiled);
-      const all = context.open.length === 0 && run.silent().every((rank) => read.has(rank));
+      // what could not be read of a dump may show that its rank waits
+      const all = context.open.length === 0 && run.all.length === 0 && run.silent().every((rank) => read.has(rank));
       return { ...NOTHING, verdict: all ? 'healthy' : 'unknown', why: [why] };
     }
     if (context.reported !== null) {

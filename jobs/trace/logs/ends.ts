@@ -37,8 +37,8 @@ const CANCELLED =
 const STOPPED =
   /^srun: (?:forcing job termination|got SIGCONT|interrupt|Job step aborted: Waiting)|^scancel: |received (?:SIGTERM|SIGINT|SIGUSR1)\b(?:(?!received ).)*(?:shut|stop|exit|sav)|^srun: error: Node failure on (\S{1,128})/i;
 
-/** The most tasks of one line. */
-const MAX_TASKS = 65_536;
+/** The most tasks of all lines: a short line may name millions. */
+const MAX_TASKS = 1024 * 1024;
 
 /** Reads what launchers say of the ends of processes, line by line. */
 export class EndReader {
@@ -47,6 +47,7 @@ export class EndReader {
   #earliest: string | null = null;
   #cancelled: { readonly reason: string | null; readonly endsBefore: number } | null = null;
   #ends = 0;
+  #tasks = 0;
 
   /** Why Slurm or a person ended the whole run, from outside; null for no sign of that. */
   get cancelled(): { readonly reason: string | null; readonly endsBefore: number } | null {
@@ -78,8 +79,10 @@ export class EndReader {
     if (what === undefined) {
       return null;
     }
+    const ranks = tasksIn(tasks, MAX_TASKS - this.#tasks);
+    this.#tasks += ranks.length;
     return {
-      ranks: tasksIn(tasks),
+      ranks,
       host: host ?? null,
       pid: null,
       end: {
@@ -132,11 +135,11 @@ export class EndReader {
   }
 }
 
-/** The tasks of srun's list: `3`, `0-3,7`. */
-function tasksIn(text: string): number[] {
+/** The first `most` tasks of srun's list: `3`, `0-3,7`. */
+function tasksIn(text: string, most: number): number[] {
   const found: number[] = [];
   for (const [, from, to = from] of text.matchAll(/(\d{1,7})(?:-(\d{1,7}))?/g)) {
-    for (let task = Number(from); task <= Number(to) && found.length < MAX_TASKS; task++) {
+    for (let task = Number(from); task <= Number(to) && found.length < most; task++) {
       found.push(task);
     }
   }

@@ -435,8 +435,8 @@ function merged(known: RankLog | undefined, other: RankLog): RankLog {
   return known
     ? {
         rank: other.rank,
-        waits: [...known.waits, ...other.waits],
-        progress: [...known.progress, ...other.progress],
+        waits: [...known.waits, ...other.waits].slice(0, MAX_WAITS),
+        progress: [...known.progress, ...other.progress].slice(0, MAX_WAITS),
         alive: known.alive || other.alive,
         error: known.error ?? other.error,
         caused: known.caused || other.caused,

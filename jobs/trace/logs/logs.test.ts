@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { computingTime } from '../../../test/harness/computing';
 import { soundLayout } from '../../../test/harness/layouts';
 import { readEvidence, type Verification, verify } from '..';
 
@@ -292,4 +293,28 @@ test('warnings of NCCL are passed on, each once, and accuse nobody', () => {
   expect(why.filter((sentence) => sentence.startsWith('NCCL'))).toEqual([
     'NCCL warned: "Call to ibv_modify_qp failed with error No such device".',
   ]);
+});
+
+describe('a log of a few lines that name many', () => {
+  test('tasks of srun takes time in proportion to its lines', () => {
+    const tasks = Array.from({ length: 200 }, () => '0-9999999').join(',');
+    const lines = Array.from({ length: 3_000 }, (_, node) => `srun: error: node${node}: tasks ${tasks}: Killed`);
+    const began = computingTime();
+    found(4, 'tp: 2', lines);
+    expect(computingTime() - began).toBeLessThan(6_000);
+  });
+
+  test('processes that turn out to be one rank', () => {
+    const lines = Array.from({ length: 4_000 }, (_, pid) => [
+      ...Array.from(
+        { length: 10 },
+        (_, seq) =>
+          `(W pid=${pid}, ip=10.0.0.1) [E ProcessGroupNCCL.cpp:1] [PG ID 3 PG GUID x Rank 0]  failure detected by watchdog at work sequence id: ${seq + 5} PG status: last enqueued work: ${seq + 5}, last completed work: 3`,
+      ),
+      `(W pid=${pid}, ip=10.0.0.1) [rank0]: hello`,
+    ]).flat();
+    const began = computingTime();
+    found(4, 'tp: 2', lines);
+    expect(computingTime() - began).toBeLessThan(8_000);
+  });
 });

@@ -2,7 +2,7 @@ import { countOf } from '../../../layout';
 import type { Interner, RunGroup } from '../evidence';
 import { readJson } from '../jsonText';
 import { type Dict, dictOf, intOf, listOf, textOf, type Value } from '../value';
-import { type Interval, merged } from './intervals';
+import { Coverage, type Interval, lastIndex } from './intervals';
 import { ObjectScanner } from './objectScanner';
 
 /** One collective or transfer on a GPU, whose process group the profiler has noted. */
@@ -34,15 +34,20 @@ export interface RankProfile {
   /** In the order of time. */
   readonly operations: readonly ProfiledOperation[];
   readonly groups: readonly RunGroup[];
-  /** When its GPU has other work than communication, as intervals that do not touch, in ascending order. */
-  readonly computing: readonly Interval[];
+  /** When its GPU has other work than communication. */
+  readonly computing: Coverage;
   /** Why a part is missing; null for a whole trace. */
   readonly problem: string | null;
 }
 
-/** The longest beginning of a trace, which lists the process groups, and the most kernels that are kept. */
-const MAX_HEAD = 64 * 1024 * 1024;
-const MAX_KERNELS = 8 * 1024 * 1024;
+/** The longest beginning of a trace, which lists the process groups. Bytes. */
+const MAX_HEAD = 16 * 1024 * 1024;
+/** The most kernels, calls and steps that are kept. */
+const MAX_KERNELS = 4 * 1024 * 1024;
+const MAX_STEPS = 65_536;
+/** The longest name or list of ranks of a kernel (Kineto cuts lists at 30 ranks), and how many different ones are kept. */
+const MAX_TEXT = 1024;
+const MAX_TEXTS = 65_536;
 
 const MICROSECOND = 1e-6;
 
@@ -56,9 +61,14 @@ export function looksLikeTrace(text: string): boolean {
   return /^\s*\{\s*"(?:schemaVersion|deviceProperties|traceEvents|traceName|displayTimeUnit)"/.test(text);
 }
 
-/** A kernel that carries what the profiler noted of its collective. */
-interface Communication extends Interval {
-  readonly args: Dict;
+/** A kernel with what the profiler noted of its collective. */
+interface Communication extends Omit<ProfiledOperation, 'group' | 'step'> {
+  /** torch's name and description of the group, and its ranks as text. */
+  readonly groupName: string;
+  readonly desc: string;
+  readonly ranks: string;
+  /** The profiler's number of the call. */
+  readonly call: number;
 }
 
 /**
@@ -76,7 +86,9 @@ export class TraceReader {
   #unnoted = 0;
   /** When each recorded call of a collective began, by the profiler's number of the call. */
   readonly #calls = new Map<number, number>();
-  readonly #steps: { readonly step: number; readonly start: number; readonly end: number }[] = [];
+  readonly #steps: (Interval & { readonly step: number })[] = [];
+  /** Each text of kernels once: a million of them name the same group. */
+  readonly #texts = new Map<string, string>();
 
   constructor(readonly interner: Interner) {}
 
@@ -111,7 +123,7 @@ export class TraceReader {
     const head = dictOf(readJson(this.#head.toString()).value);
     const run = dictOf(head?.get('distributedInfo'));
     const rank = intOf(run?.get('rank')) ?? named;
-    if (rank === null) {
+    if (rank === null || rank < 0) {
       return 'is a trace of torch.profiler of no rank: the process group was made after the profiler had started, or there is none';
     }
     const groups = this.#groups(run);
@@ -127,7 +139,7 @@ export class TraceReader {
       steps: this.#steps.map(({ step }) => step).sort((a, b) => a - b),
       operations,
       groups: [...groups.values()],
-      computing: merged(this.#computing),
+      computing: new Coverage(this.#computing),
       problem: this.#problem(),
     };
   }
@@ -160,12 +172,12 @@ export class TraceReader {
       this.#kernel(name, { start: start * MICROSECOND, end: (start + duration) * MICROSECOND }, args);
     } else if (category === 'cpu_op' && name === 'record_param_comms') {
       const call = intOf(args?.get('External id'));
-      if (call !== undefined) {
+      if (call !== undefined && this.#calls.size < MAX_KERNELS) {
         this.#calls.set(call, start);
       }
     } else if (category === 'user_annotation') {
       const step = /^ProfilerStep#(\d{1,9})$/.exec(name)?.[1];
-      if (step !== undefined) {
+      if (step !== undefined && this.#steps.length < MAX_STEPS) {
         this.#steps.push({ step: Number(step), start, end: start + duration });
       }
     }
@@ -176,12 +188,43 @@ export class TraceReader {
       return;
     }
     if (args?.get('Process Group Name') !== undefined && args.get('Collective name') !== undefined) {
-      this.#communications.push({ ...kernel, args });
+      this.#communications.push(this.#communication(kernel, args));
     } else if (/^(?:nccl|rccl|mccl|hccl)/i.test(name)) {
       this.#unnoted++;
     } else {
       this.#computing.push(kernel);
     }
+  }
+
+  #communication({ start, end }: Interval, args: Dict): Communication {
+    const text = (key: string) => this.#text(args.get(key)) ?? '';
+    return {
+      groupName: text('Process Group Name') || String(intOf(args.get('Process Group Name')) ?? ''),
+      desc: text('Process Group Description'),
+      ranks: text('Process Group Ranks'),
+      name: text('Collective name'),
+      peer: intOf(args.get('Dst Rank')) ?? intOf(args.get('Src Rank')) ?? null,
+      input: intOf(args.get('In msg nelems')) ?? -1,
+      output: intOf(args.get('Out msg nelems')) ?? -1,
+      dtype: text('dtype'),
+      call: intOf(args.get('External id')) ?? -1,
+      start,
+      duration: end - start,
+    };
+  }
+
+  /** A text of an event, which holds nothing else of the event in memory; undefined for one that no profiler writes. */
+  #text(value: Value | undefined): string | undefined {
+    const text = textOf(value);
+    if (text === undefined || text.length > MAX_TEXT) {
+      return undefined;
+    }
+    const known = this.#texts.get(text);
+    if (known === undefined && this.#texts.size < MAX_TEXTS) {
+      this.#texts.set(text, text);
+      return text;
+    }
+    return known;
   }
 
   /** The process groups that the trace lists, by torch's name. */
@@ -201,44 +244,23 @@ export class TraceReader {
   }
 
   #operations(groups: ReadonlyMap<string, RunGroup>): ProfiledOperation[] {
+    const steps = this.#steps.toSorted((one, other) => one.start - other.start);
+    const stepAt = (time: number): number | null => {
+      const last = steps[lastIndex(steps.length, (index) => (steps[index]?.start ?? time) <= time)];
+      return last && time <= last.end ? last.step : null;
+    };
     return this.#communications
       .sort((a, b) => a.start - b.start)
-      .flatMap(({ start, end, args }) => {
-        const group = this.#groupOf(args, groups);
-        const called = this.#calls.get(intOf(args.get('External id')) ?? -1);
-        return group
-          ? [
-              {
-                group,
-                name: textOf(args.get('Collective name')) ?? '',
-                peer: intOf(args.get('Dst Rank')) ?? intOf(args.get('Src Rank')) ?? null,
-                input: intOf(args.get('In msg nelems')) ?? -1,
-                output: intOf(args.get('Out msg nelems')) ?? -1,
-                dtype: textOf(args.get('dtype')) ?? '',
-                step: called === undefined ? null : this.#stepAt(called),
-                start,
-                duration: end - start,
-              },
-            ]
-          : [];
+      .flatMap(({ groupName, desc, ranks, call, ...operation }) => {
+        const group = groups.get(groupName) ?? this.#writtenGroup(groupName, desc, ranks);
+        const called = this.#calls.get(call);
+        return group ? [{ ...operation, group, step: called === undefined ? null : stepAt(called) }] : [];
       });
   }
 
-  /** The group of a kernel: the one of that name, or its own list of ranks; undefined where the list is cut. */
-  #groupOf(args: Dict, groups: ReadonlyMap<string, RunGroup>): RunGroup | undefined {
-    const name = textOf(args.get('Process Group Name')) ?? String(intOf(args.get('Process Group Name')) ?? '');
-    const known = groups.get(name);
-    const ranks = textOf(args.get('Process Group Ranks')) ?? '';
-    return (
-      known ??
-      (/^\[[\d, ]+\]$/.test(ranks)
-        ? this.interner.writtenGroup(name, textOf(args.get('Process Group Description')) ?? '', ranks)
-        : undefined)
-    );
-  }
-
-  #stepAt(time: number): number | null {
-    return this.#steps.find(({ start, end }) => start <= time && time <= end)?.step ?? null;
+  /** The group of a kernel by its own list of ranks; undefined where the list is cut. */
+  #writtenGroup(name: string, desc: string, ranks: string): RunGroup | undefined {
+    return /^\[[\d, ]+\]$/.test(ranks) ? this.interner.writtenGroup(name, desc, ranks) : undefined;
   }
 }
 

@@ -2,10 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { computingTime } from '../../../test/harness/computing';
 import { soundLayout } from '../../../test/harness/layouts';
 import { readEvidence, type Verification, verify } from '..';
 import { Interner } from '../evidence';
+import { Coverage } from './intervals';
 import { type ProfiledOperation, type RankProfile, TraceReader } from './kinetoTrace';
 import { profiledRun } from './timeSpent';
 
@@ -171,7 +173,15 @@ function eightRanks(work: (rank: number) => number): RankProfile[] {
     }
   }
   return [...operations].map(([rank, own]) => ({
-    ...{ rank, worldSize: 8, steps: [1, 2, 3, 4], operations: own, groups: [], computing: [], problem: null },
+    ...{
+      rank,
+      worldSize: 8,
+      steps: [1, 2, 3, 4],
+      operations: own,
+      groups: [],
+      computing: new Coverage([]),
+      problem: null,
+    },
   }));
 }
 
@@ -216,8 +226,88 @@ describe('eight ranks', () => {
 
   test('waiting beside other work is no waiting', () => {
     const four = eightRanks((rank) => (rank === 3 ? 12e-3 : 10e-3)).filter(({ rank }) => rank < 4);
-    const busy = four.map((one) => ({ ...one, computing: [{ start: 0, end: 1 }] }));
+    const busy = four.map((one) => ({ ...one, computing: new Coverage([{ start: 0, end: 1 }]) }));
     expect(profiledRun(four, CONTEXT)?.slow.map(({ rank }) => rank)).toEqual([3]);
     expect(profiledRun(busy, CONTEXT)?.slow).toEqual([]);
   });
 });
+
+describe('a trace that somebody made to be costly', () => {
+  const HEAD =
+    '{"schemaVersion":1,"distributedInfo":{"rank":0,"world_size":2,"pg_config":[{"pg_name":"0","pg_desc":"default_pg","pg_size":2,"ranks":[0,1]}]},"traceEvents":[';
+  const COUNT = 30_000;
+  const repeated = (make: (at: number) => object) =>
+    Array.from({ length: COUNT }, (_, at) => `${JSON.stringify(make(at))},`).join('');
+  const kernel = (start: number, duration: number, more: object = {}) => ({
+    ...{ cat: 'kernel', name: 'ncclDevKernel', ts: start, dur: duration },
+    args: { 'Process Group Name': '0', 'Collective name': 'allreduce', 'External id': start, ...more },
+  });
+  const work = repeated((at) => ({ cat: 'kernel', name: 'gemm', ts: 10 * at, dur: 5 }));
+  const step = repeated((at) => ({ cat: 'user_annotation', name: `ProfilerStep#${at}`, ts: 10 * at, dur: 9 }));
+  const call = repeated((at) => ({
+    ...{ cat: 'cpu_op', name: 'record_param_comms', ts: 10 * at, dur: 1 },
+    args: { 'External id': 10 * at },
+  }));
+
+  test.each([
+    ['steps, and calls in each', step + call + repeated((at) => kernel(10 * at, 3))],
+    ['operations as long as the run', work + repeated((at) => kernel(at, 10 * COUNT))],
+    ['names that are all different', repeated((at) => kernel(at, 1, { 'Collective name': `x${at}`, dtype: `y${at}` }))],
+  ])('with %s takes time in proportion', (_, events) => {
+    const path = join(folder, 'costly_0.json');
+    writeFileSync(path, `${HEAD}${events}{}]}`);
+    const other = join(folder, 'costly_1.json');
+    writeFileSync(other, `${HEAD.replace('"rank":0', '"rank":1')}${events}{}]}`);
+    const began = computingTime();
+    const found = verified('tp: 2', [path, other]);
+    expect(computingTime() - began).toBeLessThan(4_000);
+    expect(found.profiled?.ranks.length).toBe(2);
+  });
+
+  test('keeps nothing of an event but what is read of it', () => {
+    const reader = new TraceReader(new Interner());
+    reader.push(Buffer.from(HEAD));
+    for (let at = 0; at < 50; at++) {
+      reader.push(Buffer.from(`${JSON.stringify(kernel(at, 1, { dtype: `${at}${'x'.repeat(100_000)}` }))},`));
+    }
+    reader.push(Buffer.from('{}]}'));
+    const profile = reader.profile(null);
+    expect(typeof profile === 'string' ? profile : profile.operations.map(({ dtype }) => dtype).join('')).toBe('');
+  });
+
+  test('and packed is unpacked in small pieces', () => {
+    const largest = { bytes: 0 };
+    const push = vi.spyOn(TraceReader.prototype, 'push').mockImplementation((piece) => {
+      largest.bytes = Math.max(largest.bytes, piece.length);
+    });
+    noted(gzipSync(Buffer.concat([Buffer.from(HEAD), Buffer.alloc(2 ** 26, ' ')])), 'bomb_0.json.gz');
+    push.mockRestore();
+    expect(largest.bytes).toBeGreaterThan(1000);
+    expect(largest.bytes).toBeLessThan(2 ** 25);
+  });
+
+  test.each([
+    ['of a rank below 0', HEAD.replace('"rank":0', '"rank":-1'), /of no rank/],
+    [
+      'with a beginning of 17 MiB',
+      `{"schemaVersion":1,"x":[${'[],'.repeat(6 * 2 ** 20)}1],${HEAD.slice(19)}`,
+      /without events/,
+    ],
+  ])('%s is not used', (_, head, why) => {
+    expect(noted(Buffer.from(`${head}${JSON.stringify(kernel(1, 1))}]}`), 'x_0.json')).toMatch(why);
+  });
+});
+
+test.each(['', 'x', '\u0080\u0002}'])(
+  'traces of all ranks beside dumps that cannot be read call no run healthy: %j',
+  (dump) => {
+    const dumps = [0, 1].map((rank) => join(folder, `nccl_trace_rank_${rank}`));
+    for (const path of dumps) {
+      writeFileSync(path, Buffer.from(dump, 'latin1'));
+    }
+    const traces = join(DATA, 'tp-none-1');
+    expect(verified('tp: 2', [traces]).verdict).toBe('healthy');
+    // a text is no dump, and shows no rank
+    expect(verified('tp: 2', [traces, ...dumps]).verdict).toBe(dump === 'x' ? 'healthy' : 'unknown');
+  },
+);

@@ -4,7 +4,6 @@ import type { RunGroup } from '../evidence';
 import { elementBytes } from '../mismatch';
 import type { SlowRank } from '../slowRanks';
 import { milliseconds, ranksText, rounded } from '../texts';
-import { covered } from './intervals';
 import type { ProfiledOperation, RankProfile } from './kinetoTrace';
 
 /** Where the time of one rank goes, by its profile. Seconds a step. */
@@ -118,7 +117,7 @@ function waitingTimes(
     joint.flatMap(({ members, transfer }) =>
       members.map(({ rank, operation: one }) => {
         const waited = one.duration - transfer;
-        return [one, waited - covered(computing.get(rank) ?? [], one.start, one.start + waited)] as const;
+        return [one, waited - (computing.get(rank)?.within(one.start, one.start + waited) ?? 0)] as const;
       }),
     ),
   );
@@ -127,7 +126,8 @@ function waitingTimes(
 /** The steps that all profiles have whole; without the first, which waits for profilers to start. Empty where none are numbered. */
 function comparedSteps(profiles: readonly RankProfile[]): ReadonlySet<number> {
   const [first, ...others] = profiles.map(({ steps }) => steps).filter(({ length }) => length > 0);
-  const common = (first ?? []).filter((step) => others.every((steps) => steps.includes(step)));
+  const sets = others.map((steps) => new Set(steps));
+  const common = (first ?? []).filter((step) => sets.every((steps) => steps.has(step)));
   return new Set(common.length > 1 ? common.slice(1) : common);
 }
 
@@ -207,7 +207,7 @@ function rankTime(
     step_s: span / count,
     waiting_s: waited / count,
     busy_s: Math.max(0, span - waited) / count,
-    computing_s: covered(computing, from, from + span) / count,
+    computing_s: computing.within(from, from + span) / count,
   };
 }
 
@@ -235,7 +235,7 @@ function kindTimes(
         name,
         time_s: time,
         waiting_s: waited,
-        hidden_s: mean(({ operation: { start, duration }, computing: busy }) => covered(busy, start, start + duration)),
+        hidden_s: mean(({ operation: { start, duration }, computing: busy }) => busy.within(start, start + duration)),
         hideable_s: Math.min(time - waited, computing),
         bus_gb_s: busBandwidth(whole.get(name) ?? []),
       };

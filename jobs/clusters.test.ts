@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { computingTime } from '../test/harness/computing';
 import { CLUSTER_KINDS, ClusterError, clusterFileSchema, clusterListSchema, LOCAL, parseClusters } from '.';
 import { readClusterFile } from './clusterFile';
 
@@ -142,14 +143,22 @@ test.each([
     `a: &a [x, x]\n${Array.from({ length: 20 }, (_, i) => `b${i}: &b${i} [${`*${i === 0 ? 'a' : `b${i - 1}`}, `.repeat(9)}]\n`).join('')}clusters: *b19\n`,
   ],
   ['nesting', `clusters: ${'['.repeat(100_000)}`],
+  ['closing brackets', ']'.repeat(200_000)],
+  ['anchors', '&a '.repeat(80_000)],
+  ['tags', `a: ${'! '.repeat(100_000)}`],
+  ['line ends', `a: "${'\\\n'.repeat(100_000)}"`],
+  ['merge keys', `a: &a {b: 1}\nc: {${'<<: *a, '.repeat(3_000)}}\n`],
+  ['a key twice', 'clusters:\n  - {name: a, kind: local, name: b}\n'],
 ])('a cluster file with %s is refused by its name', (_, text) => {
   const folder = mkdtempSync(join(tmpdir(), 'clusters-'));
   const file = join(folder, 'clusters.yaml');
   try {
     writeFileSync(file, text);
+    const began = computingTime();
     expect(() => readClusterFile(file)).toThrow(
       expect.toSatisfy((error) => error instanceof ClusterError && error.message.includes(file)),
     );
+    expect(computingTime() - began).toBeLessThan(2_000);
   } finally {
     rmSync(folder, { recursive: true });
   }

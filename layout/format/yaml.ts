@@ -31,8 +31,8 @@ export function parseYaml(text: string): Parsed {
 /** More levels than the parser's stack is trusted with: where it runs out, some versions of V8 end the process. */
 const MAX_OPEN = 256;
 
-/** Where more brackets are open, or more dashes lead a line, than `MAX_OPEN`; null where none are. */
-function deepNesting(text: string): number | null {
+/** Where more brackets are open, or more dashes lead a line, than a parser's stack is trusted with; null where none are. */
+export function deepNesting(text: string): number | null {
   let open = 0;
   let leading = 0;
   for (let i = 0; i < text.length; i++) {
@@ -66,7 +66,7 @@ function deepNesting(text: string): number | null {
  * A broken text may hold an error a character. Nobody looks at the stack traces of these, and taking them is most of the
  * time that they cost.
  */
-function withoutStackTraces<T>(work: () => T): T {
+export function withoutStackTraces<T>(work: () => T): T {
   const limit: unknown = Reflect.get(Error, 'stackTraceLimit');
   Reflect.set(Error, 'stackTraceLimit', 0);
   try {

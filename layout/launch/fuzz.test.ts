@@ -248,6 +248,30 @@ const COSTLY: readonly (readonly [name: string, file: string, text: string])[] =
     'x.yaml',
     `policy:\n  a: \${mul:${repeated(`${'$'}{mul:`)}\n  megatron_cfg: {enabled: true, tensor_model_parallel_size: 2}\n`,
   ],
+  ['brackets in JSON', 'x.json', repeated('[', 500_000)],
+  ['dashes in YAML', 'x.yaml', repeated('- ', 500_000)],
+  ['tags of one value', 'x.yaml', `policy: {megatron_cfg: {enabled: true}}\na: ${repeated('!a ', 100_000)}\n`],
+  ['anchors of one value', 'x.yaml', `policy: {megatron_cfg: {enabled: true}}\na: ${repeated('&a ', 100_000)}\n`],
+  [
+    'texts of references to texts',
+    'x.yaml',
+    `policy:\n  x: ${repeated('a', 5_000)}\n  y: "${repeated(`${'$'}{policy.x}`, 300_000)}"\n  z: "${repeated(`${'$'}{policy.y}`, 1_000)}"\n  megatron_cfg: {enabled: true, tensor_model_parallel_size: 2}\n`,
+  ],
+  [
+    'words of a pod that its manifest writes in another way',
+    'x.yaml',
+    `apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec:\n  pytorchReplicaSpecs:\n    Worker:\n      template:\n        spec:\n          containers:\n            - command: [torchrun, pretrain_gpt.py${repeated(', "\\x61baaaaaa"', 400_000)}]\n# ${repeated('a', 50_000)}\n`,
+  ],
+  [
+    'a long list in a loop',
+    'x.sh',
+    `A=(${repeated('a ', 18_000)})\nfor i in $(seq 1000); do B=("${'$'}{A[@]:1}"); done\n${MEGATRON} $B\n`,
+  ],
+  [
+    'a condition of many cases',
+    'x.sh',
+    `X=${repeated('a', 1_000)}\ncase $X in ${repeated('*a*a*a*b) A=1;; ', 300_000)} esac\n${MEGATRON}\n`,
+  ],
   ['keys of many parts', 'x.toml', `[parallelism]\ntensor_parallel_degree = 2\n${repeated('a.')}b = 1\n`],
 ];
 
@@ -264,4 +288,14 @@ test('a file that takes too many steps says so, and holds no value', () => {
     values: [],
     family: null,
   });
+});
+
+test.each([
+  ['two parents each', 'defaults: [x.yaml, y.yaml]\n'],
+  ['a hundred parents each', `defaults: [${Array.from({ length: 100 }, () => 'x.yaml').join(', ')}]\n`],
+])('a configuration whose parents have parents, %s: in bounded time', (_, text) => {
+  const whole = `${text}policy: {megatron_cfg: {enabled: true, tensor_model_parallel_size: 2}}\n`;
+  const began = computingTime();
+  const { family } = readLaunchFile('x.yaml', whole, () => whole);
+  expect([family, computingTime() - began < 5_000]).toEqual(['nemo-rl', true]);
 });

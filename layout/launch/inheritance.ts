@@ -8,8 +8,9 @@ export interface Inherited {
   readonly missing: Reason | null;
 }
 
-/** How deep files may inherit from one another. */
-const MAX_PARENTS = 16;
+/** How deep files may inherit from one another, and how many parents are read in all: two parents each make thousands. */
+const MAX_DEPTH = 16;
+const MAX_PARENTS = 200;
 
 /**
  * A configuration over its parents, later ones over earlier ones.
@@ -23,13 +24,15 @@ export function inherited(
   what: string,
   load: (path: string, from: string) => { readonly tree: TreeMap; readonly file: string } | null,
   depth = 0,
+  read = { parents: 0 },
 ): Inherited {
   let base: Tree | undefined;
   let missing: Reason | null = null;
   for (const item of itemsOf(at(tree, key))) {
     const path = item.kind === 'scalar' ? String(item.value) : '';
-    const found = depth < MAX_PARENTS ? load(path, `${directoryOf(file)}/x`) : null;
-    const parent = found && inherited(found, key, what, load, depth + 1);
+    const isRead = depth < MAX_DEPTH && ++read.parents <= MAX_PARENTS;
+    const found = isRead ? load(path, `${directoryOf(file)}/x`) : null;
+    const parent = found && inherited(found, key, what, load, depth + 1, read);
     base = parent ? mergeTrees(base, parent.tree) : base;
     missing ??= parent ? parent.missing : { missing: `${what} ${path}` };
   }

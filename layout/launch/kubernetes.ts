@@ -93,6 +93,9 @@ export function podScript(manifest: string, tree: TreeMap): PodScript | null {
   return { text: masked(manifest, words), variables, nodes, perNode };
 }
 
+/** The most characters among which words are looked for: one that the manifest writes with escapes is nowhere. */
+const MAX_SEARCHED = 32 * 1024 * 1024;
+
 /** The manifest with blanks for all but the words of its command, each where it stands. A script behind `bash -c` stands bare. */
 function masked(manifest: string, words: readonly Tree[]): string {
   const texts = words.map(scalarOf).filter((word) => word !== undefined);
@@ -104,10 +107,12 @@ function masked(manifest: string, words: readonly Tree[]): string {
       characters[offset + i] = text[i] ?? ' ';
     }
   };
+  let left = MAX_SEARCHED;
   for (const { value, place } of shown) {
     let offset = place.offset;
     for (const line of String(value).split('\n')) {
-      const found = line.trim() === '' ? -1 : manifest.indexOf(line.trim(), offset);
+      const found = line.trim() === '' || left <= 0 ? -1 : manifest.indexOf(line.trim(), offset);
+      left -= (found < 0 ? manifest.length : found) - offset;
       if (found >= 0) {
         const isPlain = isShell || /^[\w@%+=:,./-]+$/.test(line);
         put(isPlain ? line.trim() : `'${line.trim().replaceAll("'", ' ')}'`, isPlain ? found : found - 1);

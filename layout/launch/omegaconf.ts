@@ -5,6 +5,8 @@ import type { Reason } from './value';
 /** The longest chain of references, and the most values that are resolved. */
 const MAX_STEPS = 24;
 const MAX_RESOLVED = 100_000;
+/** The most characters that references put into texts: a text of references to texts of references has no end. */
+const MAX_WRITTEN = 4 * 1024 * 1024;
 
 /**
  * A tree with its `${...}` references followed as OmegaConf follows them: paths, relative paths, `oc.select`, `oc.env` and the
@@ -18,6 +20,7 @@ export function resolveReferences(root: TreeMap): TreeMap {
 
 class Resolver {
   #resolved = 0;
+  #written = 0;
 
   constructor(readonly root: TreeMap) {}
 
@@ -56,7 +59,8 @@ class Resolver {
     let text = '';
     for (const part of parts) {
       const found = 'text' in part ? part.text : textOfTree(this.#reference(part.reference, scalar, path, depth));
-      if (found === null) {
+      this.#written += found?.length ?? 0;
+      if (found === null || this.#written > MAX_WRITTEN) {
         return unknownAt(scalar, value);
       }
       text += found;

@@ -10,6 +10,7 @@ import {
   type ParsedNode,
   Parser,
 } from 'yaml';
+import { deepNesting, withoutStackTraces } from '../format/yaml';
 import { type Option, Options } from './options';
 import type { Place } from './shell/values';
 import type { Reason } from './value';
@@ -47,19 +48,23 @@ const MAX_DEPTH = 48;
  * documents the first map is taken.
  */
 export function parseYamlTree(file: string, text: string): TreeMap | null {
-  if (text.length > MAX_CHARACTERS) {
+  if (text.length > MAX_CHARACTERS || deepNesting(text) !== null) {
     return null;
   }
   try {
-    for (const document of documentsOf(text)) {
-      const tree =
-        document.errors.length === 0 && document.contents ? new Builder(file).build(document.contents) : null;
-      if (tree?.kind === 'map') {
-        return tree;
-      }
-    }
+    return withoutStackTraces(() => firstMap(file, text));
   } catch {
     // an alias of an alias of an alias, or nesting beyond the parser's stack: not a configuration
+    return null;
+  }
+}
+
+function firstMap(file: string, text: string): TreeMap | null {
+  for (const document of documentsOf(text)) {
+    const tree = document.errors.length === 0 && document.contents ? new Builder(file).build(document.contents) : null;
+    if (tree?.kind === 'map') {
+      return tree;
+    }
   }
   return null;
 }

@@ -1,7 +1,7 @@
 import type { TestExpression } from 'unbash';
 import { shellNumber } from './arithmetic';
 import { expandText, joined } from './expand';
-import { matchesGlob } from './patterns';
+import { matchesGlob, matchingWork } from './patterns';
 import type { Shell } from './shell';
 import { type Arg, isUnset, literal, type Text } from './values';
 
@@ -179,7 +179,7 @@ function sameVerdict(shell: Shell, left: Text, right: Text, glob: boolean): Verd
     return null;
   }
   shell.compares(left, b);
-  shell.spend(glob ? a.length * b.length : a.length);
+  shell.spend(glob ? matchingWork(a, b) : a.length);
   return glob && right.some((piece) => piece.kind === 'text' && /[*?[]/.test(piece.text)) ? matchesGlob(a, b) : a === b;
 }
 

@@ -8,7 +8,7 @@ import type {
   WordPart,
 } from 'unbash';
 import { type ArithmeticScope, evaluateArithmetic, shellNumber } from './arithmetic';
-import { removeMatch } from './patterns';
+import { matchingWork, removeMatch } from './patterns';
 import type { Shell } from './shell';
 import {
   type Arg,
@@ -40,6 +40,9 @@ type Expanded = { readonly text: Text } | { readonly items: readonly Arg[] };
 /** What a word is cut into while it is expanded: pieces, whole arguments, and `null` where one argument ends. */
 type Token = Piece | Arg | null;
 
+/** What an item of a list takes, in characters that are copied. */
+const WORD_WORK = 10;
+
 /** The arguments that a word becomes after expansion and splitting. */
 export function expandArgs(shell: Shell, syntax: SyntaxWord): Arg[] {
   if (isPlain(syntax) || !syntax.parts) {
@@ -55,6 +58,7 @@ export function expandArgs(shell: Shell, syntax: SyntaxWord): Arg[] {
     text = [];
   };
   const all = gathered(syntax.parts, MAX_WORDS, (part) => tokens(shell, part, false));
+  shell.spend(WORD_WORK * all.length);
   if (all.length > MAX_WORDS) {
     return [word(unknownText('branch', 'a very long list'))];
   }
@@ -496,6 +500,6 @@ function numberOf(shell: Shell, syntax: SyntaxWord): number | null {
 /** The known text after `${x#p}` and its kind; other operations yield under 1 % of the values of scripts. */
 function transform(shell: Shell, known: string, operation: ParameterOperation): string | null {
   const pattern = operation.type === 'Remove' ? literal(expandText(shell, operation.operand)) : null;
-  shell.spend(known.length * (pattern?.length ?? 0));
+  shell.spend(matchingWork(known, pattern ?? ''));
   return operation.type === 'Remove' && pattern !== null ? removeMatch(known, pattern, operation.operator) : null;
 }

@@ -21,7 +21,7 @@ import { DONE, endsScript, type Outcome, type Signal, UNKNOWN } from './commandO
 import { testVerdict, type Verdict } from './conditions';
 import { arithmeticValue, expandArgs, expandList, expandText, gathered } from './expand';
 import { FILTERS, READERS } from './filters';
-import { matchesGlob } from './patterns';
+import { matchesGlob, matchingWork } from './patterns';
 import type { Invocation } from './shell';
 import { candidatePaths, joinPath, SLURM_VARIABLES, sbatchDirectives } from './sources';
 import { commandsGiven, fileSource, knownEnd, scriptCalled, writtenSource } from './startedScripts';
@@ -537,7 +537,7 @@ class Interpreter implements BuiltinShell {
   #matches(known: string, patterns: Case['items'][number]['pattern']): Verdict {
     const verdicts = patterns.map((pattern) => {
       const text = literal(expandText(this, pattern));
-      this.spend(known.length * (text?.length ?? 0));
+      this.spend(matchingWork(known, text ?? ''));
       return text === null ? null : matchesGlob(known, text);
     });
     return verdicts.includes(true) ? true : verdicts.includes(null) ? null : false;

@@ -89,6 +89,14 @@ function closure(states: Set<number>, elements: readonly PatternElement[]): Set<
   return states;
 }
 
+/** What a step of matching takes, in characters that are copied. */
+const STEP = 10;
+
+/** The work of matching a text with a pattern, as `Shell.spend` counts it. */
+export function matchingWork(text: string, pattern: string): number {
+  return STEP * Math.min(text.length, MAX_MATCHED) * pattern.length;
+}
+
 /** Whether a shell pattern matches a whole text; null where it is too long to say. */
 export function matchesGlob(text: string, pattern: string): boolean | null {
   const elements = text.length > MAX_MATCHED ? null : parsePattern(pattern);

@@ -6,6 +6,7 @@ import {
   type CheckpointVerdict,
   countOf,
   grouped,
+  isPlainPatch,
   jsonText,
   type KeyDifference,
   type LayoutFacts,
@@ -20,6 +21,7 @@ import {
   resizeLayout,
   secondsText,
   terminalLine,
+  terminalLines,
 } from '../layout';
 import { type LaunchChange, type LaunchPatch, launchChange, shortName, unifiedDiff } from '../layout/launch';
 import { memory } from '../picture/cost';
@@ -166,7 +168,7 @@ function* told(asked: Asked, resizing: Resizing, { format, show, patch }: Option
   if (nth !== undefined) {
     const chosen = resizing.layouts[nth - 1];
     if (chosen) {
-      yield* show === undefined ? patchText(asked, changeOf(asked, chosen)) : [chosen.planned.text];
+      yield* show === undefined ? patchText(asked, changeOf(asked, chosen)) : [terminalLines(chosen.planned.text)];
     } else {
       fail(`${file}: only ${resizing.layouts.length} layouts are listed`);
     }
@@ -278,7 +280,13 @@ function* patchText({ file }: Asked, { patches, byHand }: LaunchChange): Iterabl
     fail(`${file}: the layout names no launch file that can be read (launch.files)`);
     return;
   }
-  yield* patches.flatMap(diffsOf);
+  const diffs = patches.flatMap(diffsOf);
+  yield* diffs.filter(isPlainPatch);
+  if (!diffs.every(isPlainPatch)) {
+    fail(
+      `${file}: a launch file holds characters that a terminal obeys or nobody sees; --format json has its patch, as launch_patch`,
+    );
+  }
   for (const change of byHand) {
     complain(`${file}: to change by hand: ${handLine(change)}`);
   }

@@ -43,3 +43,11 @@ export function codePointEscape(character: string): string {
 function hex(code: number, digits: number): string {
   return code.toString(16).padStart(digits, '0');
 }
+
+/** The bytes of a character in UTF-8; half a character has those of U+FFFD. */
+export function bytesOf(character: string): readonly number[] {
+  const encoded = encodeURIComponent(/\p{Cs}/u.test(character) ? '\ufffd' : character);
+  return (encoded.match(/%..|./g) ?? []).map((one) =>
+    one.length === 3 ? Number.parseInt(one.slice(1), 16) : one.charCodeAt(0),
+  );
+}

@@ -4,8 +4,10 @@
  */
 export { unsafeCharactersIn, visible } from './characters';
 export { csvCell } from './csv';
+export { withoutJoiners } from './joiners';
 export { jsonText, safeJson } from './json';
 export { code, Markdown, markdown, markdownText } from './markdown';
+export { isPlainPatch, patchName } from './patch';
 export { pythonText } from './python';
 export { posixQuoted, shellQuoted, shellWord } from './shell';
 export { terminalLine, terminalLines } from './terminal';

@@ -1,4 +1,4 @@
-import { unsafeCharactersIn, withoutUnsafe } from './characters';
+import { bytesOf, unsafeCharactersIn, withoutUnsafe } from './characters';
 
 /**
  * A word in quotes, which bash reads back as that word and nothing else: single quotes as every POSIX shell has them, or, where
@@ -26,10 +26,9 @@ function ansiQuoted(word: string): string {
 }
 
 function byteEscapes(character: string): string {
-  // half a character has no bytes
-  return encodeURIComponent(/\p{Cs}/u.test(character) ? '\ufffd' : character)
-    .replaceAll('%', '\\x')
-    .toLowerCase();
+  return bytesOf(character)
+    .map((byte) => `\\x${byte.toString(16).padStart(2, '0')}`)
+    .join('');
 }
 
 /** A word as bash reads it back, in quotes only where it needs them: for people to copy, never for us to run. */

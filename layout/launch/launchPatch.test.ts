@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { isPlainPatch } from '../escape';
 import { launchPatch, unifiedDiff } from './launchPatch';
 import { readLaunchFile } from './launchReading';
 
@@ -74,4 +75,47 @@ test('changes that lie near one another are one hunk, and a last line may be ope
       '',
     ].join('\n'),
   );
+});
+
+test.each([
+  'my job.sh',
+  'a\n--- a/x\n+++ b/evil.sh\n@@ -0,0 +1 @@\n+evil',
+  'q"\\.sh',
+  '\u001b]52;c;eA==\u0007.sh',
+  'モデル\u202e.sh',
+  '##[error].sh',
+])('a file with the name %j is patched, and no other', (name) => {
+  const folder = mkdtempSync(join(tmpdir(), 'patch-'));
+  try {
+    const path = name.replaceAll('/', '_');
+    writeFileSync(join(folder, path), 'a\nb\n');
+    const patch = unifiedDiff(path, 'a\nb\n', 'a\nc\n');
+    expect(isPlainPatch(patch)).toBe(true);
+    for (const program of [
+      ['git', 'apply', '-p1', '-'],
+      ['patch', '-p1', '-s'],
+    ]) {
+      const [command = '', ...words] = program;
+      writeFileSync(join(folder, path), 'a\nb\n');
+      execFileSync(command, words, { cwd: folder, input: patch });
+      expect(readFileSync(join(folder, path), 'utf8')).toBe('a\nc\n');
+    }
+    expect(readdirSync(folder)).toEqual([path]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test.each([
+  ['tp=2\tx \r', true],
+  ['echo "⚠️ 👩‍💻 モデル"', true],
+  ['# \u001b[2J', false],
+  ['# \u009b31m', false],
+  ['# \u202e', false],
+  ['# \u{e0041}', false],
+  ['a\rb', false],
+  ['::error::x', false],
+  ['echo "##[error]x"', false],
+])('lines around a change are shown only where they command nothing: %j', (line, isShown) => {
+  expect(isPlainPatch(unifiedDiff('x', `${line}\na\n`, `${line}\nb\n`))).toBe(isShown);
 });

@@ -1,4 +1,5 @@
 import { type Understood, understand } from '../check';
+import { patchName } from '../escape';
 import { applyEdits } from '../format/edit';
 import { type KeyDifference, keyDifferences, keyValues } from '../keyDifferences';
 import { type Difference, driftBetween } from './drift';
@@ -94,8 +95,8 @@ export function unifiedDiff(path: string, before: string, after: string): string
     }
   }
   return [
-    `--- a/${path}`,
-    `+++ b/${path}`,
+    `--- ${patchName(`a/${path}`)}`,
+    `+++ ${patchName(`b/${path}`)}`,
     ...hunks.flatMap(([first, end]) => hunkLines(old, now, first, end)),
     '',
   ].join('\n');

@@ -214,10 +214,28 @@ onPosix('every text of the format', () => {
   test('commands nothing in a plan, from comments and texts of several lines', async () => {
     const text = `# \u009b31m \u202e \u{e0041}\nlayout: 1\ndescription: |\n  ::error::x\n  y\nworld_size: 16\ncluster: {nodes: 2, gpus_per_node: 8, gpu: H100}\nparallelism: {tp: 2}\nmodel: {num_layers: 32, hidden_size: 4096, num_attention_heads: 32, vocab_size: 128256}\nsequence: {seq_length: 4096}\nbatch: {micro_batch_size: 1, global_batch_size: 64}\n`;
     writeFileSync(join(folder, 'planned.layout.yaml'), text);
-    const { stdout, status } = await call('plan', '--show', '1', 'planned.layout.yaml');
-    expect({ status, stdout }).toMatchObject({ status: 0, stdout: expect.stringContaining('layout: 1') });
-    expect(stdout).not.toMatch(COMMANDS);
-    expect(stdout).not.toMatch(CI_COMMANDS);
+    for (const command of ['plan --show 1', 'resize --world 8 --show 1']) {
+      const { stdout, status } = await call(...command.split(' '), 'planned.layout.yaml');
+      expect({ status, stdout }).toMatchObject({ status: 0, stdout: expect.stringContaining('layout: 1') });
+      expect(stdout).not.toMatch(COMMANDS);
+      expect(stdout).not.toMatch(CI_COMMANDS);
+    }
+    writeFileSync(join(folder, 'planned.layout.yaml'), `${text}launch: {files: [planned.sh]}\n`);
+    const script = 'torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2\n';
+    for (const [line, shown] of [
+      ['# plain', 0],
+      ['# \u001b]52;c;eA==\u0007', 2],
+      ['::error::x', 2],
+    ] as const) {
+      writeFileSync(join(folder, 'planned.sh'), `${line}\n${script}`);
+      const { stdout, status } = await call('resize', '--world', '8', '--patch', '1', 'planned.layout.yaml');
+      expect({ status, isPatch: stdout.startsWith('--- a/planned.sh') }).toEqual({
+        status: shown,
+        isPatch: shown === 0,
+      });
+      expect(stdout).not.toMatch(COMMANDS);
+      expect(stdout).not.toMatch(/^[-+ ]?\s*::/m);
+    }
   });
 });
 

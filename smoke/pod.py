@@ -18,6 +18,7 @@ from events import write_line
 from plan import Plan, PlanError
 from processes import LocalRanks, become_subreaper, rank_environment
 from protocol import send
+from rank import introduce
 from supervisor import handle_signals, run_folder, supervise
 from terminal import printable
 
@@ -88,7 +89,6 @@ class Companion:
         connection = self._find_referee()
         if connection is None:
             return CANCELLED
-        send(connection, cmd="machine", token=self._token, host=socket.gethostname(), ranks=self._ranks)
         become_subreaper()
         environment = rank_environment(["%s:%d" % self._address], self._token, loopback=False)
         ranks = LocalRanks(self._plan_file, self._ranks, self._world, environment, self._folder, self)
@@ -120,11 +120,12 @@ class Companion:
     # ---- the referee
 
     def _find_referee(self) -> Optional[socket.socket]:
-        """A connection to the referee, whenever its pod comes; what prevents it goes to the log."""
+        """A connection on which the referee knows this pod, whenever its own pod comes; what prevents it goes to the log."""
+        hello = {"cmd": "machine", "token": self._token, "host": socket.gethostname(), "ranks": self._ranks}
         reported = 0.0
         while not self._cancelled:
             try:
-                return socket.create_connection(self._address, 5)
+                return introduce(self._address, hello)
             except OSError as error:
                 if time.monotonic() - reported > REPORT:
                     reported = time.monotonic()
@@ -144,7 +145,7 @@ class Companion:
                     self._judged = True
 
     def _await_verdict(self, connection: socket.socket) -> None:
-        """The referee sends nothing: its end closes the connection."""
+        """The referee sends nothing any more: its end closes the connection."""
         connection.settimeout(1.0)
         until = time.monotonic() + PATIENCE
         while not self._cancelled and not self._judged and time.monotonic() < until:

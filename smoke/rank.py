@@ -6,6 +6,7 @@ rank is stuck in native code with the interpreter lock held.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import faulthandler
 import os
@@ -245,17 +246,26 @@ def connect(referee: List[Place], hello: Dict[str, Any], patience: float) -> Opt
     until = time.monotonic() + patience
     while time.monotonic() < until:
         for place in referee:
-            try:
-                connection = open_connection(place)
-                send(connection, **hello)
-                if connection.recv(len(WELCOME)) == WELCOME:
-                    connection.settimeout(None)
-                    return connection
-                connection.close()
-            except OSError:
-                pass
+            with contextlib.suppress(OSError):
+                connection = introduce(place, hello)
+                connection.settimeout(None)
+                return connection
         time.sleep(0.2)
     return None
+
+
+def introduce(place: Place, hello: Dict[str, Any]) -> socket.socket:
+    """A connection on which the referee has answered: strangers in a crowd may push one out before its token is read. Raises OSError."""
+    connection = open_connection(place)
+    try:
+        send(connection, **hello)
+        if connection.recv(len(WELCOME)) == WELCOME:
+            return connection
+    except OSError:
+        connection.close()
+        raise
+    connection.close()
+    raise ConnectionError("the referee has closed the connection")
 
 
 def run_rank(plan: Plan, kind: "Type[Run]") -> int:

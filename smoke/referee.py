@@ -154,6 +154,7 @@ class Referee:
         if hello.get("cmd") == "machine":
             machine = Machine(text_of(hello, "host"), ranks_of(hello, "ranks", self._plan.world_size))
             self._machines.append(machine)
+            connection.send_raw(WELCOME)
             return MachinePeer(machine)
         if hello.get("cmd") != "hello" or self._verdict is not None:
             return None

@@ -3,6 +3,7 @@
 Nothing of it may change a verdict, end the referee with a traceback, run a file that is not ours, or stay behind.
 """
 
+import argparse
 import contextlib
 import glob
 import io
@@ -18,6 +19,7 @@ import tempfile
 import threading
 import time
 import unittest
+from unittest import mock
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -28,6 +30,7 @@ sys.path.insert(0, HERE)
 import verdicts  # noqa: E402
 from connections import Server, listen_beyond  # noqa: E402
 from plan import PlanError, load_plan  # noqa: E402
+from pod import Companion  # noqa: E402
 from processes import descendants  # noqa: E402
 from protocol import EXITS, MessageError, MessageReader, is_authentic  # noqa: E402
 from rank import open_connection  # noqa: E402
@@ -396,6 +399,28 @@ class Strangers(WithoutRanks):
                     server.read(0.1)
                 self.assertEqual(stranger.recv(1), b"")
             self.assertEqual(server._strangers, [])
+
+    def test_that_push_out_a_pod_before_its_token_is_read_cost_it_one_attempt(self):
+        self.begin()
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        options = argparse.Namespace(plan="plan.json", referee="127.0.0.1", port=listener.getsockname()[1], index=1, ranks_per_pod=1)
+        pod = Companion(load_plan(write_plan(self.folder.name)), options, "secret", self.folder.name)
+
+        def crowded():
+            # the first attempt is pushed out, the next reaches the referee
+            listener.accept()[0].close()
+            near, far = listener.accept()[0], socket.create_connection(self.place)
+            far.sendall(near.recv(4096))
+            near.sendall(far.recv(1))
+            self.addCleanup(near.close)
+            self.addCleanup(far.close)
+
+        threading.Thread(target=crowded, daemon=True).start()
+        with mock.patch("pod.RETRY", 0.0):
+            connection = pod._find_referee()
+        self.addCleanup(connection.close)
+        self.assertEqual([machine.ranks for machine in self.referee._machines], [[1]])
 
     def test_take_no_memory(self):
         reader = MessageReader(4096)

@@ -272,6 +272,16 @@ const COSTLY: readonly (readonly [name: string, file: string, text: string])[] =
     'x.sh',
     `X=${repeated('a', 1_000)}\ncase $X in ${repeated('*a*a*a*b) A=1;; ', 300_000)} esac\n${MEGATRON}\n`,
   ],
+  [
+    'one condition of many patterns',
+    'x.sh',
+    `X=${repeated('a', 1_000)}\nif [[ ${repeated('$X == *a*a*a*b || ', 300_000)} a ]]; then A=1; fi\n${MEGATRON}\n`,
+  ],
+  [
+    'one word of many patterns',
+    'x.sh',
+    `X=${repeated('a', 1_000)}\nY=${repeated(`${'$'}{X%%*a*a*a*b}`, 300_000)}\n${MEGATRON}\n`,
+  ],
   ['keys of many parts', 'x.toml', `[parallelism]\ntensor_parallel_degree = 2\n${repeated('a.')}b = 1\n`],
 ];
 

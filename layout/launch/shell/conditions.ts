@@ -179,7 +179,9 @@ function sameVerdict(shell: Shell, left: Text, right: Text, glob: boolean): Verd
     return null;
   }
   shell.compares(left, b);
-  shell.spend(glob ? matchingWork(a, b) : a.length);
+  if (!shell.spend(glob ? matchingWork(a, b) : a.length)) {
+    return null;
+  }
   return glob && right.some((piece) => piece.kind === 'text' && /[*?[]/.test(piece.text)) ? matchesGlob(a, b) : a === b;
 }
 

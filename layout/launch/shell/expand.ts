@@ -500,6 +500,8 @@ function numberOf(shell: Shell, syntax: SyntaxWord): number | null {
 /** The known text after `${x#p}` and its kind; other operations yield under 1 % of the values of scripts. */
 function transform(shell: Shell, known: string, operation: ParameterOperation): string | null {
   const pattern = operation.type === 'Remove' ? literal(expandText(shell, operation.operand)) : null;
-  shell.spend(matchingWork(known, pattern ?? ''));
-  return operation.type === 'Remove' && pattern !== null ? removeMatch(known, pattern, operation.operator) : null;
+  const mayMatch = shell.spend(matchingWork(known, pattern ?? ''));
+  return operation.type === 'Remove' && pattern !== null && mayMatch
+    ? removeMatch(known, pattern, operation.operator)
+    : null;
 }

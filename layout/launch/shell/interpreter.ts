@@ -148,8 +148,9 @@ class Interpreter implements BuiltinShell {
     };
   }
 
-  spend(work: number): void {
+  spend(work: number): boolean {
     this.#work += work;
+    return this.#work <= MAX_WORK;
   }
 
   compares(text: Text, constant: string): void {
@@ -537,8 +538,7 @@ class Interpreter implements BuiltinShell {
   #matches(known: string, patterns: Case['items'][number]['pattern']): Verdict {
     const verdicts = patterns.map((pattern) => {
       const text = literal(expandText(this, pattern));
-      this.spend(matchingWork(known, text ?? ''));
-      return text === null ? null : matchesGlob(known, text);
+      return text !== null && this.spend(matchingWork(known, text)) ? matchesGlob(known, text) : null;
     });
     return verdicts.includes(true) ? true : verdicts.includes(null) ? null : false;
   }

@@ -28,8 +28,11 @@ export interface Shell {
   compared: boolean;
   /** The arguments of the script that the caller chose, by their numbers. */
   readonly chosen: ReadonlyMap<string, string>;
-  /** Takes note of work beside that of following commands: characters that are copied or compared. */
-  spend(work: number): void;
+  /**
+   * Takes note of work beside that of following commands: characters that are copied or compared. False where a script has had more of
+   * it than any needs: what it would give is not known.
+   */
+  spend(work: number): boolean;
   /** Takes note of a constant that a text is compared with. */
   compares(text: Text, constant: string): void;
   /** What the commands of a substitution print. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -279,9 +280,14 @@ describe('a configuration in a folder above the layout', () => {
 test('the hook of pre-commit and the action of GitHub name commands that exist', () => {
   const hooks = parse(readFileSync('.pre-commit-hooks.yaml', 'utf8'));
   const action = parse(readFileSync('action.yml', 'utf8'));
-  expect(hooks).toMatchObject([{ entry: 'parallelism-layout check', language: 'system' }]);
-  const [readme = ''] = /^repos:\n[^`]*/m.exec(readFileSync('README.md', 'utf8')) ?? [];
-  expect(parse(readme).repos[0].hooks).toMatchObject([{ entry: 'parallelism-layout check', files: hooks[0].files }]);
+  expect(hooks).toMatchObject([{ id: 'parallelism-layout', language: 'script' }]);
+  const { stdout } = spawnSync(`${hooks[0].entry} examples`, { shell: true, encoding: 'utf8' });
+  expect(stdout).toContain('7 files checked: ');
+  const shown = [...readFileSync('README.md', 'utf8').matchAll(/^repos:\n[^`]*/gm)].map(
+    ([text]) => parse(text).repos[0],
+  );
+  expect(shown.map(({ hooks: [hook] }) => hook.id)).toEqual(['parallelism-layout', 'parallelism-layout']);
+  expect(shown[1].hooks).toMatchObject([{ entry: 'parallelism-layout check', files: hooks[0].files }]);
   const [workflow = ''] = /^on: pull_request\n[^`]*/m.exec(readFileSync('README.md', 'utf8')) ?? [];
   const { version, repository } = JSON.parse(readFileSync('package.json', 'utf8'));
   const [name] = /[^/]+\/[^/]+(?=\.git$)/.exec(repository.url) ?? [];

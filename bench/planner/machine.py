@@ -1,8 +1,8 @@
 """Measures what matrix products reach by their sizes, and, on several GPUs, collectives by kind and size.
 
-    torchrun --standalone --nproc-per-node 1 bench/planner/machine.py OUT.jsonl
+    [MEGATRON=FOLDER] torchrun --standalone --nproc-per-node 1 bench/planner/machine.py OUT.jsonl [PART...]
 
-Each row is one shape or one payload: the median of several timed groups of calls. `bytes` of a collective is what the group's smoke
+Parts: products, attentions, moves, experts, blocks (of Megatron-LM, whose `megatron/core` FOLDER holds), collectives. Each row is one shape or one payload: the median of several timed groups of calls. `bytes` of a collective is what the group's smoke
 job calls its payload, and `bus_bytes_per_s` the bandwidth as nccl-tests count it.
 """
 
@@ -70,6 +70,87 @@ def moves():
         yield {"what": "copy", "bytes": size * MEBI, "seconds": took, "bytes_per_s": 2 * size * MEBI / took}
 
 
+def experts():
+    """What the experts of a rank take by their tokens: as one grouped product and one by one, in 8 bits, and what moves tokens to them."""
+    for count, tokens, (inner, width) in itertools.product((8, 32), (64, 256, 1024, 4096), ((2048, 1536), (768, 2048), (4096, 14336), (7168, 4096), (2880, 5760))):
+        if count * (tokens * (inner + width) + inner * width) > 1.2e10:
+            continue
+        a = torch.randn(count * tokens, inner, dtype=torch.bfloat16, device="cuda")
+        b = torch.randn(count, inner, width, dtype=torch.bfloat16, device="cuda")
+        ends = torch.arange(1, count + 1, dtype=torch.int32, device="cuda") * tokens
+        flops = 2 * count * tokens * inner * width
+        times = max(3, min(30, int(2e13 / flops)))
+        calls = {
+            "grouped": lambda a=a, b=b, ends=ends: torch._grouped_mm(a, b, offs=ends),
+            "one by one": lambda a=a, b=b, count=count: [torch.mm(rows, weight) for rows, weight in zip(a.chunk(count), b)],
+        }
+        for how, call in calls.items():
+            took = seconds(call, times)
+            yield {"what": f"experts, {how}", "experts": count, "tokens": tokens, "inner": inner, "width": width, "seconds": took, "flops_per_s": flops / took}
+    for tokens, inner, width in itertools.product((512, 2048, 8192), (2048, 4096, 8192), (1536, 4096, 8192)):
+        a = torch.randn(tokens, inner, device="cuda").to(torch.float8_e4m3fn)
+        b = torch.randn(width, inner, device="cuda").to(torch.float8_e4m3fn).t()
+        one = torch.ones((), device="cuda")
+        flops = 2 * tokens * inner * width
+        took = seconds(lambda a=a, b=b, one=one: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.bfloat16), 20)
+        yield {"what": "product in 8 bits", "tokens": tokens, "inner": inner, "width": width, "seconds": took, "flops_per_s": flops / took}
+    for tokens, hidden, choices in itertools.product((4096, 16384), (2048, 7168), (8,)):
+        a = torch.randn(tokens, hidden, dtype=torch.bfloat16, device="cuda")
+        order = torch.randperm(tokens * choices, device="cuda") % tokens
+        permuted = a.index_select(0, order)
+        places = order.unsqueeze(1).expand(-1, hidden)
+        moved = 2 * hidden * tokens * choices
+        for what, call in {
+            "permute": lambda a=a, order=order: a.index_select(0, order),
+            "unpermute": lambda a=a, places=places, permuted=permuted: torch.zeros_like(a).scatter_add_(0, places, permuted),
+        }.items():
+            took = seconds(call, 10)
+            yield {"what": what, "tokens": tokens, "hidden": hidden, "choices": choices, "seconds": took, "routed_bytes_per_s": moved / took}
+
+
+def blocks():
+    """Seconds that the halves of a transformer layer take when there is next to nothing to compute: those of starting their kernels."""
+    sys.path.insert(0, os.environ["MEGATRON"])
+    from torch.profiler import ProfilerActivity, profile
+
+    from megatron.core import parallel_state
+    from megatron.core.models.gpt.gpt_layer_specs import get_gpt_layer_local_spec
+    from megatron.core.tensor_parallel.random import model_parallel_cuda_manual_seed
+    from megatron.core.transformer.transformer_config import TransformerConfig
+    from megatron.core.transformer.transformer_layer import TransformerLayer
+
+    parallel_state.initialize_model_parallel(create_gloo_process_groups=False)
+    model_parallel_cuda_manual_seed(1)
+    for count in (None, 1, 2, 4, 8, 16, 32):
+        more = {} if count is None else {"num_moe_experts": count, "moe_router_topk": 1, "moe_router_pre_softmax": True, "moe_ffn_hidden_size": 256, "moe_token_dispatcher_type": "alltoall", "moe_aux_loss_coeff": 1e-2}
+        config = TransformerConfig(
+            num_layers=1, hidden_size=256, ffn_hidden_size=256, num_attention_heads=4, normalization="RMSNorm", gated_linear_unit=True,
+            activation_func=torch.nn.functional.silu, add_bias_linear=False, bf16=True, params_dtype=torch.bfloat16, attention_softmax_in_fp32=False,
+            masked_softmax_fusion=False, gradient_accumulation_fusion=False, apply_rope_fusion=False, attention_dropout=0.0, hidden_dropout=0.0, **more,
+        )
+        layer = TransformerLayer(config, get_gpt_layer_local_spec(num_experts=count, moe_grouped_gemm=False).submodules).cuda().bfloat16()
+        x = torch.randn(64, 1, 256, dtype=torch.bfloat16, device="cuda", requires_grad=True)
+        mask = torch.ones(1, 1, 64, 64, dtype=torch.bool, device="cuda").triu(1)
+        halves = {"attention": lambda: layer._forward_attention(x, mask)[0], "mlp" if count is None else "moe": lambda: layer._forward_mlp(x)}
+        for name, forward in halves.items():
+            out = forward()
+            out = out[0] if isinstance(out, tuple) else out
+            grad = torch.randn_like(out)
+
+            def both(forward=forward, grad=grad):
+                out = forward()
+                (out[0] if isinstance(out, tuple) else out).backward(grad)
+
+            with torch.no_grad():
+                one = seconds(forward, 50)
+            all_passes = seconds(both, 50)
+            with profile(activities=[ProfilerActivity.CUDA]) as trace:
+                both()
+                torch.cuda.synchronize()
+            kernels = sum(event.device_type == torch.autograd.DeviceType.CUDA for event in trace.events())
+            yield {"what": "block", "block": name, "experts": count, "forward_s": one, "both_s": all_passes, "kernels": kernels}
+
+
 def collectives():
     """Collectives of the whole world by kind and payload."""
     world, rank = dist.get_world_size(), dist.get_rank()
@@ -102,8 +183,9 @@ def main():
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
     dist.init_process_group("nccl")
     first = dist.get_rank() == 0
-    parts = [collectives()] if dist.get_world_size() > 1 else [products(), attentions(), moves()]
-    rows = [row for part in parts for row in part]
+    usual = ["collectives"] if dist.get_world_size() > 1 else ["products", "attentions", "moves", "experts"]
+    parts = {"products": products, "attentions": attentions, "moves": moves, "experts": experts, "blocks": blocks, "collectives": collectives}
+    rows = [row for part in sys.argv[2:] or usual for row in parts[part]()]
     if first:
         with open(sys.argv[1], "a", encoding="utf-8") as out:
             for row in rows:

@@ -6,7 +6,7 @@ import { importSource } from '../scripts/source.mts';
 import { layoutOf } from './planner/layouts.mjs';
 
 const { check } = await importSource('layout/index.ts');
-const { estimateOf } = await importSource('layout/cost/index.ts');
+const { estimateOf, planLayouts } = await importSource('layout/cost/index.ts');
 
 /** The rows of a source that can be estimated, with their estimates. */
 function rowsOf(name) {
@@ -21,7 +21,7 @@ function estimated(row) {
     return [];
   }
   const result = estimateOf(checked.facts, checked.resolved);
-  return result.ok ? [{ row, estimate: result.estimate }] : [];
+  return result.ok ? [{ row, text, estimate: result.estimate }] : [];
 }
 
 const secondsOf = ({ estimate }) => estimate.stepTimeS.median;
@@ -41,6 +41,29 @@ for (const name of ['vtrain', 'nanotron', 'sailor', 'torchtitan', 'megatron-h200
 ownGpt();
 for (const name of ['calculon', 'vtrain', 'nanotron', 'bridge', 'mlperf51', 'torchtitan', 'sailor']) {
   absoluteTime(name);
+}
+recipes();
+
+/** Runs that NVIDIA published: how far the estimate is off by kind, and whether `plan --risk` puts their own layout among its first. */
+function recipes() {
+  const rows = timed('bridge');
+  const kinds = {
+    'experts on H100': ({ row }) => row.model.num_experts && row.hardware.gpu === 'H100',
+    'experts on GB200': ({ row }) => row.model.num_experts && row.hardware.gpu === 'GB200',
+    'experts on GB300': ({ row }) => row.model.num_experts && row.hardware.gpu === 'GB300',
+    'dense on GB300': ({ row }) => !row.model.num_experts && row.hardware.gpu === 'GB300' && !/LoRA/.test(row.task),
+    LoRA: ({ row }) => /LoRA/.test(row.task),
+  };
+  console.log('\nMegatron Bridge, estimate over measured, median');
+  for (const [kind, isOfKind] of Object.entries(kinds)) {
+    const ratios = rows.filter(isOfKind).map((one) => secondsOf(one) / one.row.measured.step_time_s);
+    console.log(`  ${kind}: ${median(ratios).toFixed(2)} (${ratios.length} rows)`);
+  }
+  const among = rows.filter((one) => {
+    const plan = planLayouts(one.text, { wanted: 5, risk: true });
+    return plan.ok && secondsOf(one) <= 1.1 * Math.min(...plan.layouts.map(({ seconds }) => seconds));
+  });
+  console.log(`  own layout within 1.1 of the first of plan --risk: ${among.length} of ${rows.length}`);
 }
 
 /** States and peak of Megatron-LM's own functional tests, last stage; the plain formula has no workspace. */
@@ -137,7 +160,7 @@ function absoluteTime(name) {
   const inside = rows.filter(({ row, estimate }) => isInside(row.measured.step_time_s, estimate.stepTimeS.interval));
   const errors = ratios.map((ratio) => Math.abs(ratio - 1));
   console.log(
-    `\nStep time, ${name}, ${ratios.length} rows: mean error ${percent(mean(errors))}, median ratio ${median(ratios).toFixed(2)} (5 % to 95 %: ${quantile(ratios, 0.05).toFixed(2)} to ${quantile(ratios, 0.95).toFixed(2)}), inside the interval ${percent(inside.length / rows.length)}`,
+    `\nStep time, ${name}, ${ratios.length} rows: mean error ${percent(mean(errors))}, median error ${percent(median(errors))}, median ratio ${median(ratios).toFixed(2)} (5 % to 95 %: ${quantile(ratios, 0.05).toFixed(2)} to ${quantile(ratios, 0.95).toFixed(2)}), inside the interval ${percent(inside.length / rows.length)}`,
   );
 }
 

@@ -142,6 +142,7 @@ class Reader {
       communication: this.#communication(cp),
       compute: this.#compute(),
       inputBytes: INPUT_BYTES[this.#compute()],
+      quantizeBytes: this.#quantizeBytes(),
       dispatcher: this.#dispatcher(),
       groupedExperts: this.#groupedExperts(),
       captured: this.#captured(),
@@ -401,12 +402,27 @@ class Reader {
       const copyBytes = this.#root.launch.value?.family.value === 'nanotron' ? wide : 0;
       return { paramBytes: wide, copyBytes, gatherBytes: wide };
     }
-    const isPerTensor = ['delayed', 'tensorwise'].includes(precision?.fp8_recipe.value ?? 'delayed');
-    const sides = isPerTensor && /^g?b\d{3}$/.test(this.#gpu().name) ? 1 : 2;
+    const sides = this.#isPerTensor() && /^g?b\d{3}$/.test(this.#gpu().name) ? 1 : 2;
     const copies = sides * INPUT_BYTES[compute];
     return precision?.fp8_param_gather.value
       ? { paramBytes: copies, copyBytes: 0, gatherBytes: INPUT_BYTES[compute] }
       : { paramBytes: wide, copyBytes: copies, gatherBytes: wide };
+  }
+
+  /** Whether a tensor in 8 bits has one scale. */
+  #isPerTensor(): boolean {
+    return ['delayed', 'tensorwise'].includes(this.#root.precision.value?.fp8_recipe.value ?? 'delayed');
+  }
+
+  #quantizeBytes(): number {
+    const compute = this.#compute();
+    return compute === 'fp4'
+      ? QUANTIZE.fp4
+      : compute === 'fp8'
+        ? this.#isPerTensor()
+          ? QUANTIZE.tensor
+          : QUANTIZE.block
+        : 0;
   }
 
   /**
@@ -556,6 +572,12 @@ const CONTEXT_EXCHANGES = ['p2p', 'all_gather', 'a2a', 'a2a+p2p'] as const;
 
 /** Bytes of an element of the input of a matrix product, as the backward pass keeps it: in 4 bits with a scale for every 16. */
 const INPUT_BYTES: Readonly<Record<ComputeType, number>> = { fp32: 2, bf16: 2, fp16: 2, fp8: 1, fp4: 0.5625 };
+
+/**
+ * Bytes that are moved to quantize an element of 16 bits: with one scale for a tensor, whose largest value is looked for first, with one for
+ * each block, and to 4 bits. By the kernels of `Reached` in gpus.ts, which make one copy, and one more for the backward pass.
+ */
+const QUANTIZE = { tensor: 10, block: 5, fp4: 7 };
 
 /** States of an optimizer beside the main copy of the parameters; Muon keeps a momentum of matrices. */
 const MOMENTS: Readonly<Record<string, number>> = {

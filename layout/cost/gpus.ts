@@ -24,14 +24,28 @@ interface GpuRow {
   readonly unsourced?: string;
   /** Other names, as a pattern of whole words. */
   readonly also?: RegExp;
-  /** Share of the peak that matrix products reach, in parts of what they reach on an A100; null: no published row says it. */
-  readonly matrixShare: number | null;
+  /** What kernels reach in units of 10^12 operations; null: nobody measured it. */
+  readonly reached: Reached | null;
+}
+
+/**
+ * What large matrix products reach by type, beside the time of their operands, and fused causal attention in bf16 at 4,096 and 8,192
+ * tokens. Fitted on the kernels of `ai-dynamo/aiconfigurator` (`systems/data`: `gemm_perf`, `context_attention_perf`), 5 to 13 % off on average
+ * (bench/planner/README.md).
+ */
+interface Reached {
+  readonly bf16: number;
+  readonly fp8: number;
+  readonly fp4: number;
+  readonly attention: number;
 }
 
 const AMPERE = { fp32: 19.5, bf16: 312, fp16: 312, fp8: 312, fp4: 312 };
 const HOPPER = { fp32: 67, bf16: 989, fp16: 989, fp8: 1979, fp4: 1979 };
 const BLACKWELL = { fp32: 80, bf16: 2250, fp16: 2250, fp8: 4500 };
 const GRACE_BLACKWELL = { fp32: 80, bf16: 2500, fp16: 2500, fp8: 5000 };
+const A100_REACHED: Reached = { bf16: 250, fp8: 250, fp4: 250, attention: 197 };
+const H100_REACHED: Reached = { bf16: 870, fp8: 1606, fp4: 1606, attention: 495 };
 const CDNA3 = { fp32: 163, bf16: 1307, fp16: 1307, fp8: 2615, fp4: 2615 };
 
 /**
@@ -49,7 +63,7 @@ const ROWS: readonly GpuRow[] = [
     network: null,
     tflops: { fp32: 15.7, bf16: 15.7, fp16: 125, fp8: 125, fp4: 125 },
     source: 'winston-zhang-orz/gpu-specs specs.md; ArthurChiao, GPU data sheets',
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'A100',
@@ -61,7 +75,7 @@ const ROWS: readonly GpuRow[] = [
     network: 25,
     tflops: AMPERE,
     source: 'ai-dynamo/aiconfigurator systems/a100_sxm.yaml; of 40 GiB hahnyuan/LLM-Viewer',
-    matrixShare: 1,
+    reached: A100_REACHED,
   },
   {
     name: 'A800',
@@ -73,7 +87,7 @@ const ROWS: readonly GpuRow[] = [
     network: null,
     tflops: AMPERE,
     source: 'citsjtu2020/LLM-Prof hardware_spec.md; ArthurChiao, GPU data sheets',
-    matrixShare: 1,
+    reached: A100_REACHED,
   },
   {
     name: 'H100',
@@ -85,7 +99,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: HOPPER,
     source: 'ai-dynamo/aiconfigurator systems/h100_sxm.yaml; of 94 GiB lamonoai/gpumap',
-    matrixShare: 0.75,
+    reached: H100_REACHED,
   },
   {
     name: 'H800',
@@ -94,7 +108,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: HOPPER,
     source: 'citsjtu2020/LLM-Prof hardware_spec.md; network card deepseek-ai/DeepEP README.md',
-    matrixShare: 0.75,
+    reached: H100_REACHED,
   },
   {
     name: 'H200',
@@ -103,7 +117,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: HOPPER,
     source: 'ai-dynamo/aiconfigurator systems/h200_sxm.yaml; bench/planner/machine.py measured',
-    matrixShare: 0.75,
+    reached: { bf16: 836, fp8: 1529, fp4: 1529, attention: 516 },
   },
   {
     name: 'H20',
@@ -115,7 +129,7 @@ const ROWS: readonly GpuRow[] = [
     network: null,
     tflops: { fp32: 44, bf16: 148, fp16: 148, fp8: 296, fp4: 296 },
     source: 'citsjtu2020/LLM-Prof hardware_spec.md; lamonoai/gpumap; pytorch/torchtitan tools/utils.py',
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'GH200',
@@ -129,7 +143,7 @@ const ROWS: readonly GpuRow[] = [
     source:
       'memory of 96 GiB nishikiout.net 2023-08-09, products as H100; network card eth-cscs/cscs-docs, one Slingshot 11 a GPU',
     unsourced: 'memory of 144 GiB, link',
-    matrixShare: 0.75,
+    reached: H100_REACHED,
   },
   {
     name: 'B200',
@@ -142,7 +156,7 @@ const ROWS: readonly GpuRow[] = [
     tflops: { ...BLACKWELL, fp4: 9000 },
     source:
       'ai-dynamo/aiconfigurator systems/b200_sxm.yaml; NVIDIA-NeMo/RL flops_tracker.py; network card Nebius in MLPerf Training 5.1',
-    matrixShare: 0.73,
+    reached: { bf16: 1739, fp8: 3478, fp4: 5012, attention: 935 },
   },
   {
     name: 'GB200',
@@ -155,7 +169,7 @@ const ROWS: readonly GpuRow[] = [
     domain: 72,
     tflops: { ...GRACE_BLACKWELL, fp4: 10000 },
     source: 'ai-dynamo/aiconfigurator systems/gb200.yaml; network card NVIDIA in MLPerf Training 5.1',
-    matrixShare: 0.73,
+    reached: { bf16: 1905, fp8: 3581, fp4: 5540, attention: 1057 },
   },
   {
     name: 'B300',
@@ -168,7 +182,7 @@ const ROWS: readonly GpuRow[] = [
     tflops: { ...BLACKWELL, fp4: 13125 },
     source:
       'ai-dynamo/aiconfigurator systems/b300_sxm.yaml; fp4 glennklockwood.com B300; network card Nebius in MLPerf Training 5.1',
-    matrixShare: 0.73,
+    reached: { bf16: 1905, fp8: 3693, fp4: 7736, attention: 1120 },
   },
   {
     name: 'GB300',
@@ -181,7 +195,7 @@ const ROWS: readonly GpuRow[] = [
     domain: 72,
     tflops: { ...GRACE_BLACKWELL, fp4: 15000 },
     source: 'ai-dynamo/aiconfigurator systems/gb300.yaml; network card NVIDIA in MLPerf Training 5.1',
-    matrixShare: 0.73,
+    reached: { bf16: 2185, fp8: 4370, fp4: 8816, attention: 1280 },
   },
   {
     name: 'L20',
@@ -190,7 +204,7 @@ const ROWS: readonly GpuRow[] = [
     network: null,
     tflops: { fp32: 59.8, bf16: 119.5, fp16: 119.5, fp8: 239, fp4: 239 },
     source: 'ArthurChiao, GPU data sheets; citsjtu2020/LLM-Prof hardware_spec.md; PCIe 4.0 x16',
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'L40S',
@@ -202,7 +216,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: { fp32: 91.6, bf16: 362, fp16: 362, fp8: 733, fp4: 733 },
     source: 'ai-dynamo/aiconfigurator systems/l40s.yaml; winston-zhang-orz/gpu-specs specs.md; PCIe 4.0 x16',
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'A6000',
@@ -212,7 +226,7 @@ const ROWS: readonly GpuRow[] = [
     tflops: { fp32: 38.7, bf16: 154.8, fp16: 154.8, fp8: 154.8, fp4: 154.8 },
     source: 'pytorch/torchtitan tools/utils.py; lamonoai/gpumap; PCIe 4.0 x16, without the NVLink bridge of pairs',
     also: /^rtxa6000$/,
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'RTX 4090',
@@ -223,7 +237,7 @@ const ROWS: readonly GpuRow[] = [
     source: 'lamonoai/gpumap, with fp32 accumulation; PCIe 4.0 x16',
     unsourced: 'fp8',
     also: /^(rtx)?4090d?$/,
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'RTX 5090',
@@ -233,7 +247,7 @@ const ROWS: readonly GpuRow[] = [
     tflops: { fp32: 105, bf16: 210, fp16: 210, fp8: 419, fp4: 838 },
     source: 'lamonoai/gpumap, with fp32 accumulation; PCIe 5.0 x16',
     also: /^(rtx)?5090d?$/,
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'MI250X',
@@ -244,7 +258,7 @@ const ROWS: readonly GpuRow[] = [
     source: 'pytorch/torchtitan tools/utils.py, one of two devices; an MI250 has fewer units',
     unsourced: 'memory, link, fp32',
     also: /^mi250$/,
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'MI300X',
@@ -256,7 +270,7 @@ const ROWS: readonly GpuRow[] = [
       'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py; network card AMD-AGI/Primus glossary (Pollara 400)',
     unsourced: 'link, fp32',
     also: /^mi300$/,
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'MI325X',
@@ -267,7 +281,7 @@ const ROWS: readonly GpuRow[] = [
     source: 'AMD-AGI/Primus sdpa_simulator.py; network card AMD-AGI/Primus glossary (Pollara 400)',
     unsourced: 'link, fp32',
     also: /^mi325$/,
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'MI350X',
@@ -278,7 +292,7 @@ const ROWS: readonly GpuRow[] = [
     source: 'gangliao.me, AMD GPU architecture; AMD-AGI/Primus; network card AMD-AGI/Primus glossary (Pollara 400)',
     unsourced: 'link, fp32',
     also: /^mi350$/,
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'MI355X',
@@ -290,7 +304,7 @@ const ROWS: readonly GpuRow[] = [
       'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py; network card AMD-AGI/Primus glossary (Pollara 400)',
     unsourced: 'link, fp32',
     also: /^mi355$/,
-    matrixShare: null,
+    reached: null,
   },
   {
     name: 'Gaudi 3',
@@ -301,7 +315,7 @@ const ROWS: readonly GpuRow[] = [
     source: 'Intel, Hot Chips 2024: 24 ports of 200 Gb/s, of which 3 leave the node',
     unsourced: 'split of the ports, fp32',
     also: /^(gaudi3|hl3\d\d)$/,
-    matrixShare: null,
+    reached: null,
   },
   {
     name: '910B',
@@ -315,26 +329,26 @@ const ROWS: readonly GpuRow[] = [
     source: 'ArthurChiao, GPU data sheets',
     unsourced: 'memory bandwidth, fp32',
     also: /^(ascend)?910b[1-4]?$/,
-    matrixShare: null,
+    reached: null,
   },
 ];
 
 /** Workspaces of cuBLAS and Transformer Engine in Megatron-LM's functional tests: on A100, and on later GPUs. */
 const WORKSPACE = { a100: 76 * MIB, later: 105 * MIB };
 
-/** What stands for the unknown share of a GPU that no published row was measured on. */
-const UNMEASURED_SHARE = 0.75;
+/** Share of what a kernel reaches alone that it keeps in a long step: later GPUs lower their clocks under load, an A100 does not. */
+const SUSTAINED = { a100: 1, later: 0.74 };
+
+/** Shares of the peak that stand for those of a GPU whose kernels nobody measured: the least of those that were. */
+const UNMEASURED = { wide: 0.76, narrow: 0.5, attention: 0.4 };
 
 const KINDS: readonly { readonly row: GpuRow; readonly kind: GpuKind }[] = ROWS.map((row) => ({
   row,
   kind: kindOf(row),
 }));
 
-function kindOf({ name, memory, link, network, domain, tflops, matrixShare }: GpuRow): GpuKind {
+function kindOf({ name, memory, link, network, domain, tflops, reached }: GpuRow): GpuKind {
   const [[gib, bandwidth] = [0, 0]] = memory;
-  const [fp32, bf16, fp16, fp8, fp4] = [tflops.fp32, tflops.bf16, tflops.fp16, tflops.fp8, tflops.fp4].map(
-    (n) => n * TERA,
-  );
   return {
     name: name.toLowerCase(),
     memoryBytes: gib * GIB,
@@ -342,11 +356,26 @@ function kindOf({ name, memory, link, network, domain, tflops, matrixShare }: Gp
     nvlinkBytesPerSecond: link * GIGA,
     networkBytesPerSecond: network === null ? null : network * GIGA,
     nvlinkDomain: domain ?? null,
-    flops: { fp32: fp32 ?? 0, bf16: bf16 ?? 0, fp16: fp16 ?? 0, fp8: fp8 ?? 0, fp4: fp4 ?? 0 },
+    flops: scaled(tflops, TERA),
+    products: scaled(
+      reached ? { ...reached, fp32: UNMEASURED.wide * tflops.fp32, fp16: reached.bf16 } : unmeasured(tflops),
+      TERA * (tflops === AMPERE ? SUSTAINED.a100 : SUSTAINED.later),
+    ),
+    attention: (reached?.attention ?? UNMEASURED.attention * tflops.bf16) * TERA,
     workspaceBytes: tflops === AMPERE ? WORKSPACE.a100 : WORKSPACE.later,
-    matrixShare: matrixShare ?? UNMEASURED_SHARE,
-    isMeasured: matrixShare !== null,
+    isMeasured: reached !== null,
   };
+}
+
+type ByType = GpuKind['flops'];
+
+function scaled({ fp32, bf16, fp16, fp8, fp4 }: ByType, unit: number): ByType {
+  return { fp32: unit * fp32, bf16: unit * bf16, fp16: unit * fp16, fp8: unit * fp8, fp4: unit * fp4 };
+}
+
+function unmeasured(tflops: ByType): ByType {
+  const narrow = tflops.fp4 > tflops.fp8 ? UNMEASURED.narrow : UNMEASURED.wide;
+  return { ...scaled(tflops, UNMEASURED.wide), fp4: narrow * tflops.fp4 };
 }
 
 /** Stands for a GPU that the file does not name: its memory is estimated, its time is not. */
@@ -358,7 +387,7 @@ export const UNKNOWN_GPU: GpuKind = {
     network: 50,
     tflops: AMPERE,
     source: '',
-    matrixShare: null,
+    reached: null,
   }),
   workspaceBytes: 90 * MIB,
 };
@@ -425,10 +454,10 @@ export function nearestGpus(name: string): readonly string[] {
 
 /** The table of GPUs with their sources, in Markdown. */
 export function gpusMarkdown(): string {
-  const rows = ROWS.map(({ name, memory, link, network, domain, tflops, source, unsourced, matrixShare }) => {
+  const rows = ROWS.map(({ name, memory, link, network, domain, tflops, source, unsourced, reached }) => {
     const sizes = memory.map(([gib, bandwidth]) => `${gib} at ${bandwidth}`).join(', ');
     const flops = [tflops.bf16, tflops.fp8, tflops.fp4].join(' / ');
-    const share = matrixShare === null ? 'no' : 'yes';
+    const share = reached === null ? 'no' : 'yes';
     return `| ${name} | ${sizes} | ${flops} | ${link}${domain ? ` (${domain} GPUs)` : ''} | ${network ?? 'unknown'} | ${share} | ${source} | ${unsourced ?? ''} |`;
   });
   return `## GPUs

@@ -29,6 +29,8 @@ export interface CostJob {
   readonly compute: ComputeType;
   /** Bytes of an element of the input that a matrix product keeps for the backward pass. */
   readonly inputBytes: number;
+  /** Bytes that are read and written to make one element of such an input of 16 bits; 0 where it stays as it is. */
+  readonly quantizeBytes: number;
   /** The dispatcher of MoE tokens (`--moe-token-dispatcher-type`). */
   readonly dispatcher: 'allgather' | 'alltoall' | 'flex';
   /** Whether the experts of a rank are one grouped product (`--moe-grouped-gemm`); else each starts kernels of its own. */
@@ -208,9 +210,10 @@ export interface GpuKind {
   readonly flops: Readonly<Record<ComputeType, number>>;
   /** Bytes that the libraries hold between steps: workspaces of cuBLAS and Transformer Engine. */
   readonly workspaceBytes: number;
-  /** Share of peak that large matrix products reach, in parts of what they reach on an A100. */
-  readonly matrixShare: number;
-  /** Whether published runs were measured on it. */
+  /** Operations a second that large matrix products reach, and fused attention in 16 bits. */
+  readonly products: Readonly<Record<ComputeType, number>>;
+  readonly attention: number;
+  /** Whether these were measured on it. */
   readonly isMeasured: boolean;
 }
 

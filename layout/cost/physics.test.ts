@@ -142,6 +142,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
       },
       compute: one.compute,
       inputBytes: 2,
+      quantizeBytes: 0,
       dispatcher: one.dispatcher,
       groupedExperts: grouped,
       captured: one.captured,
@@ -202,7 +203,8 @@ test('the operations of a step are those of its parameters and of attention', ()
       return;
     }
     const { attention, mlp } = shapeOf(job, 0).blocks;
-    const products = (block: 'attention' | 'mlp') => blockWork(job, block).products[0]?.flops ?? 0;
+    const products = (block: 'attention' | 'mlp') =>
+      blockWork(job, block).products.reduce((sum, { flops }) => sum + flops, 0);
     const h = job.model.hiddenSize;
     const layer = 2 * h * h + 2 * h * (h / 2) + (job.model.gatedLinearUnit ? 3 : 2) * h * 4 * h;
     const least = (2 * tokensOf(job) * layer * attention) / job.degrees.tp;

@@ -10,21 +10,20 @@ import {
   type StageShape,
   shapeOf,
 } from './job';
+import { fullestOf, memoryOf } from './memory';
 import { trainedParameters } from './states';
 import { sentBytes } from './traffic';
 import { blockWork, lossWork, recomputedWork, type Work } from './work';
 
-/** What a machine reaches of what its data sheet says; fitted on published runs (docs/cost.md). */
+/** What a program reaches of what kernels and links reach alone (docs/cost.md says by which runs, and how well it holds on others). */
 export interface Calibration {
-  /** Share of peak operations that large matrix products reach. */
+  /** Shares of what kernels reach alone that matrix products and attention reach in a step. */
   readonly matrix: number;
   readonly attention: number;
-  /** Share of their own peak that products in 4 bits reach, in parts of wider ones: quantization, and layers that stay wider. */
-  readonly fp4: number;
-  /** Tokens a rank at which a matrix product reaches half of that. */
-  readonly halfTokens: number;
-  /** Width of a shard at which a matrix product reaches half of that. */
-  readonly halfWidth: number;
+  /** Share of what matrix products reach at which attention runs that writes its scores. */
+  readonly unfused: number;
+  /** How much longer experts take than their products and moves alone: small kernels between them, counts that are waited for. */
+  readonly experts: number;
   readonly memory: number;
   readonly nvlink: number;
   readonly network: number;
@@ -33,47 +32,45 @@ export interface Calibration {
   /** Seconds that a collective of two ranks costs however little it sends, with what they wait for one another. */
   readonly nvlinkSeconds: number;
   readonly networkSeconds: number;
-  /** Seconds that each micro-batch of a pipeline costs for every node of the job: stages wait for the slowest of their ranks. */
+  /** Seconds that handing on a micro-batch to the next stage takes at the least, for every node of the job. */
   readonly handOverSecondsPerNode: number;
+  /** Seconds that each micro-batch costs where the memory of a GPU is nearly full. */
+  readonly fullSeconds: number;
   /** Seconds a step: data, logging, synchronization. */
   readonly stepSeconds: number;
 }
 
-/**
- * Megatron-LM and its descendants: fitted on half of the groups of vTrain, half of the rows of Megatron Bridge and of Megatron-LM's own
- * GPT, and on Calculon's (docs/cost.md says how well it holds on the others).
- */
+/** Megatron-LM and its descendants: bandwidth of NVLink and share of attention measured, the others fitted on half of the runs. */
 export const MEGATRON: Calibration = {
-  matrix: 0.88,
-  attention: 0.33,
-  fp4: 0.7,
-  halfTokens: 400,
-  halfWidth: 250,
-  memory: 0.97,
-  nvlink: 0.9,
+  matrix: 1,
+  attention: 0.8,
+  unfused: 0.85,
+  experts: 1.6,
+  memory: 0.9,
+  nvlink: 0.72,
   network: 0.9,
-  blockSeconds: 427e-6,
-  nvlinkSeconds: 130e-6,
+  blockSeconds: 415e-6,
+  nvlinkSeconds: 110e-6,
   networkSeconds: 25e-6,
-  handOverSecondsPerNode: 0.032e-3,
-  stepSeconds: 7.4e-3,
+  handOverSecondsPerNode: 0,
+  fullSeconds: 0,
+  stepSeconds: 4e-3,
 };
 
-/** nanotron: fitted on the public rows of its benchmark, whose pipelines wait longer the more nodes there are. */
+/** nanotron: fitted on half of the runs of its benchmark, where a micro-batch is handed on the slower the more nodes there are. */
 export const NANOTRON: Calibration = {
   ...MEGATRON,
-  matrix: 0.87,
-  attention: 0.8,
-  halfTokens: 300,
-  halfWidth: 768,
-  memory: 0.7,
-  nvlink: 0.6,
-  network: 0.46,
-  blockSeconds: 500e-6,
-  nvlinkSeconds: 33e-6,
-  networkSeconds: 0.35e-3,
-  handOverSecondsPerNode: 0.021,
-  stepSeconds: 0.2,
+  matrix: 1,
+  attention: 1,
+  memory: 1,
+  nvlink: 0.44,
+  network: 0.49,
+  blockSeconds: 0.91e-3,
+  nvlinkSeconds: 14e-6,
+  networkSeconds: 0.42e-3,
+  handOverSecondsPerNode: 7.5e-3,
+  fullSeconds: 0.86,
+  stepSeconds: 1e-3,
 };
 
 /** The calibration of a job: that of the program that runs it. */
@@ -117,7 +114,7 @@ export function stepTime(job: CostJob, calibration: Calibration = calibrationOf(
   const slowest = most(({ microbatch }) => microbatch);
   const vpp = Math.max(...job.stages.map((chunks) => chunks.length));
   const ramp = (stages.reduce((total, { microbatch }) => total + microbatch, 0) - slowest) / vpp;
-  const pipeline = count * slowest + ramp + clock.waits();
+  const pipeline = count * slowest + ramp + clock.waits(slowest);
   const [dataParallel, optimizer] = [most((stage) => stage.dataParallel), most((stage) => stage.optimizer)];
   const links = most((stage) => stage.links);
   // what is hidden behind computation still goes over its link
@@ -146,6 +143,12 @@ interface StageTime {
   readonly flops: number;
 }
 
+/** Share of a GPU's memory from which on its allocator runs out of what it has at hand. */
+const FULL = 0.91;
+
+/** Share of the time of their operands that matrix products add to that of their operations: as in the kernels of `Reached` in gpus.ts. */
+const OPERANDS = 0.75;
+
 /** Parameters in one bucket of gradients (`DistributedDataParallelConfig.bucket_size`, megatron/core/distributed). */
 const BUCKET = 40e6;
 
@@ -153,8 +156,9 @@ const BUCKET = 40e6;
 class Clock {
   readonly #placements: GroupPlacements;
   readonly #blocks: ReadonlyMap<Block, BlockTime>;
-  /** Seconds of what selective recomputation computes again of a block. */
-  readonly #again: ReadonlyMap<Block, number>;
+  /** What selective recomputation computes again of a block. */
+  readonly #again: ReadonlyMap<Block, BlockTime>;
+  readonly #loss: BlockTime;
 
   constructor(
     readonly job: CostJob,
@@ -162,13 +166,12 @@ class Clock {
   ) {
     this.#placements = groupPlacements(job);
     const times = (work: (block: Block) => Work) =>
-      BLOCKS.map((block) => [block, this.#blockTime(work(block))] as const);
+      BLOCKS.map((block) => [block, this.#blockTime(work(block), block === 'moe' ? calibration.experts : 1)] as const);
     this.#blocks = new Map(times((block) => blockWork(job, block)));
     this.#again = new Map(
-      job.recompute.granularity === 'selective'
-        ? times((block) => recomputedWork(job, block)).map(([block, { seconds }]) => [block, seconds])
-        : [],
+      job.recompute.granularity === 'selective' ? times((block) => recomputedWork(job, block)) : [],
     );
+    this.#loss = this.#blockTime(lossWork(job));
   }
 
   /** Seconds of each pipeline rank; ranks that hold and send the same are timed once. */
@@ -186,12 +189,22 @@ class Clock {
     });
   }
 
-  /** Stages wait for the slowest of their ranks, the more of them the longer. */
-  waits(): number {
+  /**
+   * Seconds in which stages wait beyond what they compute: a micro-batch is handed on no faster, and a GPU that is nearly full gives memory
+   * back and asks for it anew in each.
+   */
+  waits(microbatchSeconds: number): number {
     const { degrees, hardware, stages } = this.job;
+    const { handOverSecondsPerNode, fullSeconds } = this.calibration;
     const nodes = Math.ceil((degrees.tp * degrees.cp * degrees.dp * stages.length) / hardware.gpusPerNode);
-    const handOvers = stages.length > 1 ? microbatches(this.job) + stages.length - 1 : 0;
-    return handOvers * nodes * this.calibration.handOverSecondsPerNode;
+    const slots = microbatches(this.job) + stages.length - 1;
+    const handOver = stages.length > 1 ? handOverSecondsPerNode * nodes * startsOf(2 * degrees.tp) : 0;
+    return slots * (Math.max(0, handOver - microbatchSeconds) + (fullSeconds > 0 && this.#isFull() ? fullSeconds : 0));
+  }
+
+  #isFull(): boolean {
+    const fullest = fullestOf(memoryOf(this.job));
+    return (fullest?.totalBytes ?? 0) > FULL * this.job.hardware.gpu.memoryBytes;
   }
 
   #stage(stage: number): StageTime {
@@ -297,47 +310,41 @@ class Clock {
 
   #computeOf(shape: StageShape): StageCompute {
     const again = recomputedShare(this.job, shape);
-    const total = (part: (time: BlockTime) => number) =>
-      [...this.#blocks].reduce((sum, [block, time]) => sum + shape.blocks[block] * part(time), 0);
-    const loss = shape.loss ? this.#blockTime(lossWork(this.job)).seconds * (1 + shape.mtp) : 0;
-    const blocks = total(({ seconds }) => seconds);
-    const partsAgain = [...this.#again].reduce((sum, [block, seconds]) => sum + shape.blocks[block] * seconds, 0);
-    const forward = blocks + loss;
+    const sum = (times: ReadonlyMap<Block, BlockTime>, part: (time: BlockTime) => number) =>
+      [...times].reduce((total, [block, time]) => total + shape.blocks[block] * part(time), 0);
+    const pass = (times: number, part: (time: BlockTime) => number) => times * sum(this.#blocks, part);
+    const loss = shape.loss ? (1 + shape.mtp) * secondsOf(this.#loss) : 0;
     // no weight gradients of a model that stays as it is
-    const weightGradients = this.job.lora ? total(({ multiplied }) => multiplied) : 0;
-    const backward = (2 + again) * blocks + 2 * loss + partsAgain - weightGradients;
+    const weightGradients = this.job.lora ? pass(1, ({ multiplied }) => multiplied) : 0;
+    const forward = pass(1, secondsOf) + loss;
+    const backward = pass(2 + again, secondsOf) + 2 * loss + sum(this.#again, secondsOf) - weightGradients;
+    const idle = pass(3 + again, ({ idle }) => idle);
     return {
       forward,
       backward,
       microbatch: forward + backward,
-      attention: (3 + again) * total(({ attention }) => attention),
-      products: (3 + again) * total(({ products }) => products),
-      idle: (3 + again) * total(({ idle }) => idle),
+      attention: pass(3 + again, ({ attended }) => attended) + idle,
+      products: pass(3 + again, ({ multiplied }) => multiplied) + idle,
+      idle,
     };
   }
 
-  #blockTime({ products, attentionFlops, movedBytes, starts }: Work): BlockTime {
-    const { hardware, compute } = this.job;
-    const { matrix, attention, memory, halfTokens, halfWidth, blockSeconds } = this.calibration;
-    const moved = hardware.gpu.memoryBytesPerSecond * memory;
-    const narrow = compute === 'fp4' ? this.calibration.fp4 : 1;
-    const peak = hardware.gpu.flops[compute] * hardware.gpu.matrixShare * matrix * narrow;
-    const multiplied = products.reduce((total, { flops, tokens, width, weightBytes }) => {
-      const reached = peak * (tokens / (tokens + halfTokens)) * (width / (width + halfWidth));
-      return total + Math.max(flops / reached, weightBytes / moved);
-    }, 0);
-    const attended = attentionFlops / (hardware.gpu.flops.bf16 * attention);
-    const others = movedBytes / moved;
-    // kernels queue behind one another: a short block costs what starting its kernels costs
-    const busy = multiplied + attended + others;
-    const seconds = Math.max(busy, starts * blockSeconds);
-    return {
-      seconds,
-      multiplied,
-      products: seconds - attended - others,
-      attention: attentionFlops > 0 ? seconds - multiplied - others : 0,
-      idle: seconds - busy,
+  #blockTime({ products, attentionFlops, movedBytes, starts }: Work, slower = 1): BlockTime {
+    const { hardware, compute, sequence } = this.job;
+    const { gpu } = hardware;
+    const { matrix, attention, unfused, memory, blockSeconds } = this.calibration;
+    const multiplied = products.reduce(
+      (total, { flops, bytes }) =>
+        total + flops / (gpu.products[compute] * matrix) + (OPERANDS * bytes) / gpu.memoryBytesPerSecond,
+      0,
+    );
+    const busy = {
+      multiplied: slower * multiplied,
+      attended: attentionFlops / (sequence.scoresTimed ? gpu.products.bf16 * unfused : gpu.attention * attention),
+      moved: (slower * movedBytes) / (gpu.memoryBytesPerSecond * memory),
     };
+    // kernels queue behind one another: a short block costs what starting its kernels costs
+    return { ...busy, idle: Math.max(0, starts * blockSeconds - secondsOf({ ...busy, idle: 0 })) };
   }
 }
 
@@ -364,15 +371,15 @@ const isInsideBlocks = ({ group, carries }: Collective): boolean =>
 
 /** Seconds of one forward pass of one block. */
 interface BlockTime {
-  readonly seconds: number;
-  /** Matrix products alone. */
+  /** Matrix products, attention between queries and keys, and what moves bytes. */
   readonly multiplied: number;
-  /** Of these, those in which matrix products, or the attention between queries and keys, may hide communication. */
-  readonly products: number;
-  readonly attention: number;
-  /** Of these, those in which the GPU waits for the start of the next kernel. */
+  readonly attended: number;
+  readonly moved: number;
+  /** Waiting for the start of the next kernel. */
   readonly idle: number;
 }
+
+const secondsOf = ({ multiplied, attended, moved, idle }: BlockTime): number => multiplied + attended + moved + idle;
 
 /** Seconds that a step waits for communication of its micro-batches, and once. */
 interface Exposed {

@@ -1,15 +1,58 @@
 import { type Block, type CostJob, HALF, paddedVocab, recomputes, sequenceSpread, tokensOf } from './job';
-import { blockParameters, latentUpParameters, sharedExpertParameters } from './parameters';
+import { blockParameters, latentUpParameters } from './parameters';
 
 /** Matrix products of one shape. */
 interface Product {
   /** Operations, a multiply-add being two. */
   readonly flops: number;
-  /** Rows that one product has, and the width of the shard that it multiplies: small ones leave the GPU idle. */
-  readonly tokens: number;
+  /** Bytes of inputs, weights and results, of one of the three passes on average. */
+  readonly bytes: number;
+}
+
+/** The sizes of a matrix product in the forward pass: rows x inner by inner x width, and how many there are. */
+interface Shape {
+  readonly rows: number;
+  readonly inner: number;
   readonly width: number;
-  /** Bytes of the weights, which every pass reads. */
-  readonly weightBytes: number;
+  readonly times?: number;
+}
+
+/**
+ * The backward pass multiplies by the weights for the gradients of the input, and by the input for those of the weights, which are
+ * added to what is there.
+ */
+function product({ inputBytes, optimizer, lora }: CostJob, { rows, inner, width, times = 1 }: Shape): Product {
+  const activations = ((2 * inputBytes + HALF) / 3) * rows * (inner + width);
+  const weights = ((2 * inputBytes + (lora ? 0 : 2 * optimizer.gradBytes)) / 3) * inner * width;
+  return { flops: 2 * times * rows * inner * width, bytes: times * (activations + weights) };
+}
+
+/** The two products of a feed-forward network. */
+const feedForward = (job: CostJob, rows: number, width: number, times = 1): Product[] => {
+  const { hiddenSize, gatedLinearUnit } = job.model;
+  return width > 0
+    ? [
+        product(job, { rows, inner: hiddenSize, width: (gatedLinearUnit ? 2 : 1) * width, times }),
+        product(job, { rows, inner: width, width: hiddenSize, times }),
+      ]
+    : [];
+};
+
+/** The products of queries, keys and values, and of the output. */
+function projections(job: CostJob): Product[] {
+  const { hiddenSize, numAttentionHeads: heads, numQueryGroups: groups, kvChannels, mla } = job.model;
+  const { tp } = job.degrees;
+  const rows = tokensOf(job);
+  if (mla) {
+    return [product(job, { rows, inner: hiddenSize, width: blockParameters(job, 'attention').dense / hiddenSize })];
+  }
+  const query = heads * kvChannels;
+  // fewer groups than ranks are copied, one a rank
+  const keyValue = 2 * Math.max(groups, Math.min(tp, heads)) * kvChannels;
+  return [
+    product(job, { rows, inner: hiddenSize, width: (query + keyValue) / tp }),
+    product(job, { rows, inner: query / tp, width: hiddenSize }),
+  ];
 }
 
 /** What one block computes in the forward pass of one micro-batch, on one rank. */
@@ -19,9 +62,15 @@ export interface Work {
   readonly attentionFlops: number;
   /** Bytes that element-wise kernels (norms, activation functions, residuals, permutation) read and write. */
   readonly movedBytes: number;
-  /** How many sequences of kernels are started one by one: a block, or each of its experts. */
+  /** How many kernels are started one by one, in parts of those of half a dense layer. */
   readonly starts: number;
 }
+
+/**
+ * Kernels of each block, and of each expert that has its own, in parts of half a dense layer: `blocks` of bench/planner/machine.py counts
+ * 36 of attention, 22 of an MLP, and of experts 78 and 19 each in both passes, and what starting them takes.
+ */
+const STARTS: Readonly<Record<Block | 'expert', number>> = { attention: 1.3, mlp: 0.7, moe: 2, expert: 0.6, mamba: 1 };
 
 /** The work of one block, in one forward pass. */
 export function blockWork(job: CostJob, block: Block): Work {
@@ -32,9 +81,7 @@ export function blockWork(job: CostJob, block: Block): Work {
 function workOf(job: CostJob, block: Block): Work {
   const { model, degrees, sequence } = job;
   const tokens = tokensOf(job);
-  const { dense } = blockParameters(job, block);
   const width = model.ffnHiddenSize / degrees.tp;
-  const product = { flops: 2 * tokens * dense, tokens, width, weightBytes: HALF * dense };
   const hiddenBytes = hiddenMoved(job);
   switch (block) {
     case 'attention': {
@@ -44,33 +91,34 @@ function workOf(job: CostJob, block: Block): Work {
       // causal: half of the pairs; a kernel that writes the scores computes all of them
       const pairs = tokens * sequence.length * (sequence.scoresTimed ? 1 : 0.5);
       return {
-        products: [product],
+        products: projections(job),
         attentionFlops: (2 * pairs * heads) / degrees.tp,
         movedBytes:
           hiddenBytes +
           scoreBytes(job) +
-          quantizedBytes(job, tokens * (model.hiddenSize + (model.numAttentionHeads * model.kvChannels) / degrees.tp)),
-        starts: 1,
+          job.quantizeBytes * tokens * (model.hiddenSize + (model.numAttentionHeads * model.kvChannels) / degrees.tp),
+        starts: STARTS.attention,
       };
     }
     case 'mlp':
       return {
-        products: [product],
+        products: feedForward(job, tokens, width),
         attentionFlops: 0,
         movedBytes:
           hiddenBytes +
           (6 * tokens * model.ffnHiddenSize * (model.gatedLinearUnit ? 1.5 : 1)) / degrees.tp +
-          quantizedBytes(job, tokens * (model.hiddenSize + width)),
-        starts: 1,
+          job.quantizeBytes * tokens * (model.hiddenSize + width),
+        starts: STARTS.mlp,
       };
     case 'moe':
       return mixtureWork(job, hiddenBytes);
     case 'mamba':
       return {
-        products: [{ ...product, flops: 1.2 * product.flops }],
+        // scan and convolution take a fifth of what the projections do
+        products: [1, 0.2].map((times) => product(job, { ...mambaShape(job), times })),
         attentionFlops: 0,
         movedBytes: 3 * hiddenBytes,
-        starts: 1,
+        starts: STARTS.mamba,
       };
   }
 }
@@ -78,9 +126,11 @@ function workOf(job: CostJob, block: Block): Work {
 /** Bytes of norm, dropout and residual of one block: read and written about eight times in 16 bits. */
 const hiddenMoved = (job: CostJob): number => (16 * job.model.hiddenSize * tokensOf(job)) / sequenceSpread(job);
 
-/** Bytes that narrow products move before they start: inputs are read in 16 bits and written twice, for products of either pass. */
-const quantizedBytes = ({ inputBytes }: CostJob, elements: number): number =>
-  inputBytes < HALF ? (HALF + 2 * inputBytes) * elements : 0;
+const mambaShape = (job: CostJob): Shape => ({
+  rows: tokensOf(job),
+  inner: job.model.hiddenSize,
+  width: blockParameters(job, 'mamba').dense / job.model.hiddenSize,
+});
 
 /** Bytes of attention scores that a kernel reads and writes which keeps them in memory. */
 function scoreBytes(job: CostJob): number {
@@ -101,11 +151,10 @@ export function recomputedWork(job: CostJob, block: Block): Work {
   const nothing = { products: [], attentionFlops: 0, movedBytes: norm, starts: 0 };
   switch (block) {
     case 'attention': {
-      const parameters = again('mla_up_proj', latentUpParameters(job));
+      const { hiddenSize } = job.model;
+      const width = again('mla_up_proj', latentUpParameters(job)) / hiddenSize;
       return {
-        products: whole.products
-          .filter(() => parameters > 0)
-          .map((product) => ({ ...product, flops: 2 * tokensOf(job) * parameters, weightBytes: HALF * parameters })),
+        products: width > 0 ? [product(job, { rows: tokensOf(job), inner: hiddenSize, width })] : [],
         attentionFlops: again('core_attn', whole.attentionFlops),
         movedBytes: norm + again('core_attn', scoreBytes(job)),
         starts: 0,
@@ -123,22 +172,12 @@ export function recomputedWork(job: CostJob, block: Block): Work {
 /** Of experts that are not recomputed whole: their activation functions, and the shared ones. */
 function expertsAgain(job: CostJob, norm: number): Pick<Work, 'products' | 'movedBytes'> {
   const { model, degrees } = job;
-  const shared = recomputes(job, 'shared_experts') ? sharedExpertParameters(job) : 0;
+  const shared = recomputes(job, 'shared_experts') ? (model.moe?.sharedFfnHiddenSize ?? 0) : 0;
   const tokens = tokensOf(job);
   const routed = (tokens / sequenceSpread(job)) * (model.moe?.topk ?? 0);
   const activation = recomputes(job, 'moe_act') ? 6 * routed * (model.moe?.ffnHiddenSize ?? 0) : 0;
   return {
-    products:
-      shared > 0
-        ? [
-            {
-              flops: 2 * tokens * shared,
-              tokens,
-              width: (model.moe?.sharedFfnHiddenSize ?? 1) / degrees.tp,
-              weightBytes: HALF * shared,
-            },
-          ]
-        : [],
+    products: feedForward(job, tokens, shared / degrees.tp),
     movedBytes: norm + activation,
   };
 }
@@ -148,35 +187,25 @@ function mixtureWork(job: CostJob, hiddenBytes: number): Work {
   const { model, degrees } = job;
   const { moe } = model;
   if (!moe) {
-    return { products: [], attentionFlops: 0, movedBytes: hiddenBytes, starts: 1 };
+    return { products: [], attentionFlops: 0, movedBytes: hiddenBytes, starts: STARTS.moe };
   }
   const tokens = tokensOf(job);
   const own = tokens / sequenceSpread(job);
-  const shared = sharedExpertParameters(job);
   const experts = moe.numExperts / degrees.ep;
-  const { expert } = blockParameters(job, 'moe');
   const routed = own * moe.topk * degrees.exptTp;
+  const width = moe.ffnHiddenSize / degrees.exptTp;
   return {
     products: [
-      {
-        flops: 2 * own * model.hiddenSize * moe.numExperts + 2 * tokens * shared,
-        tokens,
-        width: Math.max(1, moe.sharedFfnHiddenSize) / degrees.tp,
-        weightBytes: HALF * shared,
-      },
-      {
-        flops: (2 * routed * expert) / experts,
-        tokens: routed / experts,
-        width: moe.ffnHiddenSize / degrees.exptTp,
-        weightBytes: HALF * expert,
-      },
-    ].filter(({ flops }) => flops > 0),
+      product(job, { rows: own, inner: model.hiddenSize, width: moe.numExperts }),
+      ...feedForward(job, tokens, moe.sharedFfnHiddenSize / degrees.tp),
+      ...feedForward(job, routed / experts, width, experts),
+    ],
     attentionFlops: 0,
     movedBytes:
       hiddenBytes +
-      routed * (12 * model.hiddenSize + (8 * moe.ffnHiddenSize) / degrees.exptTp) +
-      quantizedBytes(job, routed * (model.hiddenSize + moe.ffnHiddenSize / degrees.exptTp)),
-    starts: job.groupedExperts ? 1 : Math.max(1, experts),
+      routed * (12 * model.hiddenSize + 8 * width) +
+      job.quantizeBytes * routed * (model.hiddenSize + width),
+    starts: STARTS.moe + (job.groupedExperts ? 0 : STARTS.expert * experts),
   };
 }
 
@@ -187,10 +216,7 @@ export function lossWork(job: CostJob): Work {
   const width = paddedVocab(model, degrees.tp) / degrees.tp;
   const elements = tokens * width;
   return {
-    products:
-      width > 0
-        ? [{ flops: 2 * elements * model.hiddenSize, tokens, width, weightBytes: HALF * width * model.hiddenSize }]
-        : [],
+    products: width > 0 ? [product(job, { rows: tokens, inner: model.hiddenSize, width })] : [],
     attentionFlops: 0,
     movedBytes: 16 * elements,
     starts: 1,

@@ -1,4 +1,5 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
@@ -7,19 +8,6 @@ import { soundLayout } from '../../test/harness/layouts';
 import * as ras from './ras';
 import { readEvidence } from './sources';
 import { verify } from './verify';
-
-/** A folder that cannot be searched, as that of another user: for root there is none. */
-const closed = vi.hoisted(() => ({ folder: '' }));
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>();
-  const readdirSync = (path: string) => {
-    if (path === closed.folder) {
-      throw Object.assign(new Error('permission denied'), { code: 'EACCES' });
-    }
-    return fs.readdirSync(path);
-  };
-  return { ...fs, readdirSync };
-});
 
 const HANG = 'test/golden/data/flight/sleep-tp2dp2-r2';
 
@@ -53,11 +41,22 @@ test('one file that this program fails on does not end the others', () => {
 test('nor does a folder that cannot be searched', () => {
   const run = join(folder, 'searched');
   cpSync(HANG, run, { recursive: true });
-  closed.folder = join(run, 'b-closed');
-  mkdirSync(closed.folder);
+  const closed = join(run, 'b-closed');
+  mkdirSync(closed);
+  // as a folder of another user: for root there is none
+  const { readdirSync } = fs;
+  const refuses = vi.spyOn(fs, 'readdirSync').mockImplementation(((path: string, options?: object) => {
+    if (path === closed) {
+      throw Object.assign(new Error('permission denied'), { code: 'EACCES' });
+    }
+    return readdirSync(path, options);
+  }) as typeof readdirSync);
+  syncBuiltinESMExports();
   const { verdict, culprits, sources } = found(run);
+  refuses.mockRestore();
+  syncBuiltinESMExports();
   expect([verdict, culprits.map(({ rank }) => rank)]).toEqual(['hang', [2]]);
-  expect(sources.find(({ file }) => file === closed.folder)).toMatchObject({ ok: false });
+  expect(sources.find(({ file }) => file === closed)).toMatchObject({ ok: false });
 });
 
 test.each([

@@ -1,7 +1,7 @@
 import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import { setWorld } from '../launch/jobWorld';
-import type { Job } from '../launch/launchers';
+import { hasFlag, type Job } from '../launch/launchers';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import type { Options } from '../launch/options';
 import { at, type Tree, textAtPath } from '../launch/tree';
@@ -123,6 +123,8 @@ export const megatronDeepspeed: Framework = {
   ulysses: {
     heads: (heads, sp) => `Number of heads (${heads}) must be divisible by the sequence parallel size (${sp})!`,
     keyValueHeads: null,
+    // get_batch in pretrain_gpt.py, an assertion without words
+    cutsSequences: true,
   },
   heads: { heads: (heads, tp) => `${heads} is not divisible by ${tp}`, keyValueHeads: null },
   reads:
@@ -208,7 +210,13 @@ export const deepspeedLaunch: LaunchFamily<'deepspeed'> = {
   name: 'deepspeed',
   defaults: [],
   command: {
-    evidence: (job) => (configurationOf(job) === null ? null : 'launcher'),
+    // a script of any name that is handed a configuration is DeepSpeed's, unless it takes Megatron-LM's sizes
+    evidence: (job) =>
+      configurationOf(job) === null
+        ? null
+        : hasFlag(job, '--num-layers', '--micro-batch-size', '--tensor-model-parallel-size')
+          ? 'launcher'
+          : 'configuration',
     read: readCommand,
   },
   document: {

@@ -21,7 +21,10 @@ export interface Framework {
   /** How tensor parallelism cuts attention; left out where that is not known. */
   readonly heads?: HeadShares;
   /** What Ulysses sequence parallelism asks of the heads; left out where that is not known. */
-  readonly ulysses?: Omit<HeadShares, 'areNominal'>;
+  readonly ulysses?: Omit<HeadShares, 'areNominal'> & {
+    /** Whether each sequence must divide among the ranks as it is; left out, the framework pads it. */
+    readonly cutsSequences?: boolean;
+  };
   /**
    * What a framework on Megatron Core says first of degrees that do not divide the world; null where Megatron-LM speaks.
    */

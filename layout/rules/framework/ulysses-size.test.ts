@@ -20,6 +20,8 @@ test('ulysses-size', () => {
     'verl: key-value heads neither divide nor multiply': of(verl, 8, 4, 24, 6),
     'DeepSpeed: the size does not divide the heads': of(deepspeed, 64, 64, 48, 48),
     'DeepSpeed: key-value heads are not compared': of(deepspeed, 8, 4, 24, 6),
+    'DeepSpeed: a length that its ranks cannot share': `${of(deepspeed, 8, 4, 24, 24)}sequence: {seq_length: 4095}\n`,
+    'verl pads a length': `${of(verl, 8, 4, 32, 8)}sequence: {seq_length: 4095}\n`,
     'accelerate: heads, as DeepSpeed asks': of('family: accelerate', 8, 8, 12, 12),
   });
   expect(said).toMatchInlineSnapshot(`
@@ -42,6 +44,10 @@ test('ulysses-size', () => {
       = suggestion: Change ulysses to 16: parallelism: {ulysses: [-64-]{+16+}}
       = suggestion: Change ulysses to 8: parallelism: {ulysses: [-64-]{+8+}}
       = suggestion: Change ulysses to 4: parallelism: {ulysses: [-64-]{+4+}}
+    DeepSpeed: a length that its ranks cannot share: error at "4095": seq_length 4095 does not divide among the 4 ranks of ulysses. Use 4092 or 4096.
+      = at "4": ulysses is 4 here
+      = suggestion: Change seq_length to 4096: sequence: {seq_length: [-4095-]{+4096+}}
+      = suggestion: Change seq_length to 4092: sequence: {seq_length: [-4095-]{+4092+}}
     accelerate: heads, as DeepSpeed asks: error at "8": ulysses 8 does not divide 12 attention heads. Use ulysses 1, 2 or 4.
       = accelerate: Attention head count 12 is not divisible by SP size 8
       = at "12": num_attention_heads is 12 here

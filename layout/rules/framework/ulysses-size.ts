@@ -1,5 +1,5 @@
 import { changeFix } from '../fixes';
-import { countOf, divisors, eitherNumber, nearestDivisors } from '../numbers';
+import { countOf, divisors, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
 import { otherSource } from '../source';
@@ -29,6 +29,7 @@ export const ulyssesSize: Rule = {
     const size = field.value;
     const model = modules[0]?.model.value;
     const [heads, groups] = [model?.num_attention_heads, model?.num_query_groups];
+    const length = modules[0]?.sequence.value?.seq_length;
     if (world.size !== undefined && world.size % size !== 0) {
       const better = nearestDivisors(world.size, size, 3);
       yield {
@@ -65,6 +66,14 @@ export const ulyssesSize: Rule = {
         related: [valueRelated('num_query_groups', groups)],
         predicts: words.keyValueHeads(count, size),
         fixes: [...better].reverse().map((one) => changeFix('ulysses', field, one)),
+      };
+    } else if (words.cutsSequences && length?.value !== undefined && length.value % size !== 0) {
+      const better = nearestMultiples(size, length.value);
+      yield {
+        message: `seq_length ${length.value} does not divide among the ${size} ranks of ulysses. Use ${eitherNumber(better)}.`,
+        span: length.span,
+        related: [valueRelated('ulysses', field)],
+        fixes: better.map((one) => changeFix('seq_length', length, one)),
       };
     }
   },

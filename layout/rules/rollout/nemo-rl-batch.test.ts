@@ -21,6 +21,10 @@ test('nemo-rl-batch', () => {
       'phases: {critic: {global_batch_size: 24}}',
     ),
     'padding that fits': of('tp: 2, cp: 2', 'sequence: {qkv_format: thd, sequence_parallel: true, pad_multiple: 64}'),
+    'padding that leaves no room for a second sequence': of(
+      'tp: 2',
+      'sequence: {seq_length: 4096, qkv_format: thd, sequence_parallel: true, pad_multiple: 4096}',
+    ),
     'padding for context parallelism': of('cp: 4', 'sequence: {qkv_format: thd, pad_multiple: 4}'),
     'padding for both': of('tp: 4, cp: 2', 'sequence: {qkv_format: thd, sequence_parallel: true, pad_multiple: 8}'),
     'sequences that are not packed': of('tp: 4, cp: 2', 'sequence: {sequence_parallel: true, pad_multiple: 8}'),
@@ -48,6 +52,9 @@ test('nemo-rl-batch', () => {
       = NeMo-RL: Batch size (24) is not a multiple of shards (16)
       = suggestion: Change global_batch_size to 16: phases: {critic: {global_batch_size: [-24-]{+16+}}}
       = suggestion: Change global_batch_size to 32: phases: {critic: {global_batch_size: [-24-]{+32+}}}
+    padding that leaves no room for a second sequence: warning at "4096": Each packed sequence is padded to a multiple of 4096 of the 4096 tokens of a pack, which then holds one sequence alone. Use pad_multiple 2.
+      = at "4096": seq_length is 4096 here
+      = suggestion: Change pad_multiple to 2: sequence: {seq_length: 4096, qkv_format: thd, sequence_parallel: true, pad_multiple: [-4096-]{+2+}}
     padding for context parallelism: error at "4": Each packed sequence is padded to a multiple of 4, but 2 x cp 4 = 8 ranks and chunks share it. Use pad_multiple 8.
       = NeMo-RL: make_sequence_length_divisible_by (4) is not a multiple of minimum_pad_factor (8).
       Please set policy.make_sequence_length_divisible_by to a multiple of 8.

@@ -10,7 +10,7 @@ export const nemoRlBatch: Rule = {
   severity: 'error',
   title: "NeMo-RL's batches do not divide, or its padding does not fit the ranks",
   effect: 'NeMo-RL stops when it shards the first batch',
-  what: 'In a NeMo-RL job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of `global_batch_size`; `global_batch_size` is not a multiple of the data-parallel ranks (that of the phase `critic` is held to the same); or packed sequences (`qkv_format: thd`) on Megatron Core are padded to `pad_multiple`, which is not a multiple of `2 * cp` (with `cp` above 1) times `tp` (with sequence parallelism).',
+  what: 'In a NeMo-RL job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of `global_batch_size`; `global_batch_size` is not a multiple of the data-parallel ranks (that of the phase `critic` is held to the same); or packed sequences (`qkv_format: thd`) on Megatron Core are padded to `pad_multiple`, which is not a multiple of `2 * cp` (with `cp` above 1) times `tp` (with sequence parallelism). A `pad_multiple` above half of a pack leaves room for one sequence alone (a warning).',
   why: 'A step is cut into global batches, a global batch into equal shards, one a data-parallel rank. Each packed sequence is cut on its own, so its padded length must divide among the ranks that share it.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: nemo-rl}\nparallelism: {tp: 2, cp: 2}\nsequence: {qkv_format: thd, sequence_parallel: true, pad_multiple: 4}\n',
@@ -37,6 +37,17 @@ export const nemoRlBatch: Rule = {
     const { tp, cp } = module.degrees;
     const isCutByTp = tp > 1 && sequence.sequence_parallel.value === true;
     const least = (cp > 1 ? 2 * cp : 1) * (isCutByTp ? tp : 1);
+    const length =
+      (sequence.seq_length.value ?? Number.POSITIVE_INFINITY) * (facts.root.batch.value?.micro_batch_size.value ?? 1);
+    if (sequence.qkv_format.value === 'thd' && pad.value % least === 0 && 2 * pad.value > length) {
+      yield {
+        severity: 'warning',
+        message: `Each packed sequence is padded to a multiple of ${pad.value} of the ${length} tokens of a pack, which then holds one sequence alone. Use pad_multiple ${least}.`,
+        span: pad.span,
+        related: [valueRelated('seq_length', sequence.seq_length)],
+        fixes: [changeFix('pad_multiple', pad, least)],
+      };
+    }
     if (sequence.qkv_format.value === 'thd' && pad.value % least !== 0) {
       const better = nearestMultiples(least, pad.value);
       yield {

@@ -28,6 +28,12 @@ test('rollout-length', () => {
     'NeMo-RL: a response as long as the sequence': nemo(4096, 'max_prompt_length: 1024, max_response_length: 4096'),
     'NeMo-RL: sequences that the engine ends': nemo(2048, 'max_prompt_length: 1024'),
     'NeMo-RL: the engine takes whole sequences': nemo(4096, 'max_prompt_length: 4096'),
+    'longer than the positions of a named model': job(
+      8,
+      'tp: 2',
+      'model: {from: Qwen/Qwen2.5-Math-7B}',
+      'rl: {max_prompt_length: 1024, max_response_length: 4000}',
+    ),
     'the response is not known': of('seq_length: 512', 'max_prompt_length: 1024'),
   });
   expect(said).toMatchInlineSnapshot(`
@@ -53,6 +59,9 @@ test('rollout-length', () => {
     NeMo-RL: sequences that the engine ends: warning at "2048": seq_length 4096 is more than the max_model_len 2048 of the engine, which ends sequences there. Use max_model_len 4096.
       = Megatron-LM: policy max_total_sequence_length (4096) is greater than the generation engine's max_model_len (2048).
       = at "4096": seq_length is 4096 here
-      = suggestion: Change max_model_len to 4096: phases: {rollout: {engine: vllm, max_model_len: [-2048-]{+4096+}}}"
+      = suggestion: Change max_model_len to 4096: phases: {rollout: {engine: vllm, max_model_len: [-2048-]{+4096+}}}
+    longer than the positions of a named model: warning at "4000": max_prompt_length 1024 + max_response_length 4000 = 5024 tokens, more than the 4096 positions of Qwen/Qwen2.5-Math-7B. Use max_response_length 3072, or extend its positions.
+      = at "1024": max_prompt_length is 1024 here
+      = suggestion: Change max_response_length to 3072: rl: {max_prompt_length: 1024, max_response_length: [-4000-]{+3072+}}"
   `);
 });

@@ -1,5 +1,6 @@
-import type { RlKeys } from '../../format/keys';
+import type { RlKeys, RootKeys } from '../../format/keys';
 import type { Field, Section } from '../../format/spec';
+import { modelNamed } from '../../models';
 import { changeFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -10,7 +11,7 @@ export const rolloutLength: Rule = {
   severity: 'warning',
   title: 'Prompt and response together are longer than the sequences of the trainer',
   effect: 'long samples are cut, or the model has no positions for them',
-  what: '`max_prompt_length + max_response_length` is more than `seq_length`, than `max_seq_len`, or than `max_model_len` of the phase `rollout`. For NeMo-RL, whose longest response is as long as a sequence: `seq_length` is above `max_model_len`.',
+  what: '`max_prompt_length + max_response_length` is more than `seq_length`, than `max_seq_len`, than `max_model_len` of the phase `rollout`, or than the positions of a model that is named. For NeMo-RL, whose longest response is as long as a sequence: `seq_length` is above `max_model_len`.',
   why: 'The engine generates up to the longest response behind the longest prompt. What the trainer has no room for is truncated or fails when positions are looked up.',
   failing:
     'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nsequence: {seq_length: 4096}\nrl: {max_prompt_length: 1024, max_response_length: 4096}\n',
@@ -32,7 +33,7 @@ export const rolloutLength: Rule = {
     const report =
       framework?.name === 'nemo-rl'
         ? nemoReport(sequence?.seq_length, engine?.max_model_len)
-        : rl && tooLongReport(rl, limits);
+        : rl && (tooLongReport(rl, limits) ?? beyondPositions(rl, root, limits));
     if (report) {
       yield report;
     }
@@ -61,6 +62,28 @@ function tooLongReport(rl: Section<RlKeys>, limits: readonly Limit[]): Report | 
       ...(most > prompt ? [changeFix('max_response_length', rl.max_response_length, most - prompt)] : []),
     ],
   };
+}
+
+/** The positions of the model that the file names, which an engine takes for its longest sequence where nothing else is said. */
+function beyondPositions(rl: Section<RlKeys>, root: Section<RootKeys>, limits: readonly Limit[]): Report | null {
+  const from = root.model.value?.from;
+  const model = from?.value === undefined ? undefined : modelNamed(from.value);
+  const [prompt, response] = [rl.max_prompt_length.value, rl.max_response_length.value];
+  const isSaid = limits.slice(1).some(({ field }) => field?.written);
+  if (!from || !model?.context || isSaid || prompt === undefined || response === undefined) {
+    return null;
+  }
+  return prompt + response <= model.context
+    ? null
+    : {
+        message: `max_prompt_length ${prompt} + max_response_length ${response} = ${prompt + response} tokens, more than the ${model.context} positions of ${model.name}.${model.context > prompt ? ` Use max_response_length ${model.context - prompt}, or extend its positions.` : ''}`,
+        span: rl.max_response_length.span,
+        related: [valueRelated('max_prompt_length', rl.max_prompt_length)],
+        fixes:
+          model.context > prompt
+            ? [changeFix('max_response_length', rl.max_response_length, model.context - prompt)]
+            : [],
+      };
 }
 
 function nemoReport(sequence: Field<number> | undefined, most: Field<number> | undefined): Report | null {

@@ -8,7 +8,12 @@ test('swift-batch', () => {
   const said = reports(swiftBatch, {
     'one update': of(64, 'samples_per_prompt: 8'),
     'prompts are not whole': of(60, 'samples_per_prompt: 8'),
-    'several updates make whole prompts': of(12, 'samples_per_prompt: 8, updates_per_step: 2'),
+    'several updates make whole prompts': of(16, 'samples_per_prompt: 8, updates_per_step: 2'),
+    'fewer prompts than data-parallel ranks': of(16, 'samples_per_prompt: 8'),
+    'prompts that are no whole micro-batches': of(32, 'samples_per_prompt: 8').replace(
+      'batch: {',
+      'batch: {micro_batch_size: 2, ',
+    ),
     'a batch of several updates': of(32, 'generation_batch_size: 128, samples_per_prompt: 8'),
     'a batch that is no whole updates': of(32, 'generation_batch_size: 48, samples_per_prompt: 8'),
     'another number of updates': of(32, 'generation_batch_size: 128, updates_per_step: 2'),
@@ -26,8 +31,11 @@ test('swift-batch', () => {
     "prompts are not whole: error at "8": samples_per_prompt 8 does not divide the 60 samples of a step. Use a global_batch_size of 56 or 64.
       = ms-swift: generation_batch_size (60) must be divisible by num_generations (8).
       = at "60": global_batch_size is 60 here
-      = suggestion: Change global_batch_size to 56: batch: {global_batch_size: [-60-]{+56+}}
       = suggestion: Change global_batch_size to 64: batch: {global_batch_size: [-60-]{+64+}}
+    fewer prompts than data-parallel ranks: error at "8": generation_batch_size 16 / samples_per_prompt 8 = 2 prompts, not a multiple of dp 4. Use a generation_batch_size of 32.
+      = ms-swift: num_rollout_prompt (2) = generation_batch_size (16) // num_generations (8) must be divisible by dp_size (4).
+    prompts that are no whole micro-batches: error at "8": generation_batch_size 32 / samples_per_prompt 8 = 4 prompts, not a multiple of dp 4 x micro_batch_size 2. Use a generation_batch_size of 64.
+      = ms-swift: Per-device rollout prompt count (1) = (generation_batch_size (32) // num_generations (8)) // dp_size (4) must be divisible by micro_batch_size (2).
     a batch that is no whole updates: error at "48": generation_batch_size 48 is not a multiple of global_batch_size 32. Use generation_batch_size 32 or 64.
       = ms-swift: generation_batch_size (48) must be divisible by global_batch_size (32)
       = at "32": global_batch_size is 32 here

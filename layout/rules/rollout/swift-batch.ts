@@ -1,5 +1,6 @@
 import type { RlKeys, RootKeys } from '../../format/keys';
-import type { Section } from '../../format/spec';
+import type { Field, Section } from '../../format/spec';
+import type { LayoutFacts } from '../../topology/facts';
 import { changeFix } from '../fixes';
 import { divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
@@ -11,7 +12,7 @@ export const swiftBatch: Rule = {
   severity: 'error',
   title: 'The samples of a step are no whole updates or no whole prompts',
   effect: 'ms-swift stops before it builds the model',
-  what: 'In an ms-swift job on Megatron Core: `generation_batch_size` is not `global_batch_size * updates_per_step` (`steps_per_generation`), no multiple of `global_batch_size`, or no multiple of `samples_per_prompt` (`num_generations`). Where it is left out it is `global_batch_size * updates_per_step`. On transformers: `samples_per_prompt` does not divide `micro_batch_size` times the world times `updates_per_step` (`gradient_accumulation_steps` where it is left out).',
+  what: 'In an ms-swift job on Megatron Core: `generation_batch_size` is not `global_batch_size * updates_per_step` (`steps_per_generation`), no multiple of `global_batch_size`, or no multiple of `samples_per_prompt` (`num_generations`); or its prompts are no multiple of the data-parallel ranks times `micro_batch_size`. Where it is left out it is `global_batch_size * updates_per_step`. On transformers: `samples_per_prompt` does not divide `micro_batch_size` times the world times `updates_per_step` (`gradient_accumulation_steps` where it is left out).',
   why: 'The samples of a step are generated prompt by prompt and trained on in whole updates.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: ms-swift}\nparallelism: {tp: 2}\nbatch: {global_batch_size: 32}\nrl: {generation_batch_size: 48, samples_per_prompt: 8}\n',
@@ -20,7 +21,8 @@ export const swiftBatch: Rule = {
       '`RLHFMegatronArgumentsMixin` in swift/megatron/arguments/megatron_args.py (modelscope/ms-swift at 3602360a56)',
     ),
   ],
-  *check({ root, framework, world }) {
+  *check(facts) {
+    const { root, framework, world } = facts;
     const rl = root.rl.value;
     if (framework?.engine === 'transformers') {
       yield* transformersReports(rl, root.batch.value, world.size);
@@ -61,9 +63,32 @@ export const swiftBatch: Rule = {
         predicts: `generation_batch_size (${generated}) must be divisible by num_generations (${samples.value}).`,
         fixes: field.written ? [] : better.map((one) => changeFix('global_batch_size', global, one)),
       };
+    } else if (samples.value !== undefined) {
+      yield* promptReports(facts, generated, samples);
     }
   },
 };
+
+/** Each data-parallel rank takes whole micro-batches of prompts (`validate_batch_dp_alignment`). */
+function* promptReports({ root, modules }: LayoutFacts, generated: number, samples: Field<number>): Iterable<Report> {
+  const dp = modules[0]?.dp;
+  const micro = root.batch.value?.micro_batch_size.value ?? 1;
+  const count = samples.value ?? 1;
+  const prompts = generated / count;
+  if (dp === undefined || prompts % (dp * micro) === 0) {
+    return;
+  }
+  const made = `generation_batch_size ${generated} / samples_per_prompt ${count} = ${prompts} prompts`;
+  const better = nearestMultiples(dp * micro, prompts).map((one) => one * count);
+  yield {
+    message: `${made}, not a multiple of dp ${dp}${micro > 1 ? ` x micro_batch_size ${micro}` : ''}. Use a generation_batch_size of ${eitherNumber(better)}.`,
+    span: samples.span,
+    predicts:
+      prompts % dp === 0
+        ? `Per-device rollout prompt count (${prompts / dp}) = (generation_batch_size (${generated}) // num_generations (${count})) // dp_size (${dp}) must be divisible by micro_batch_size (${micro}).`
+        : `num_rollout_prompt (${prompts}) = generation_batch_size (${generated}) // num_generations (${count}) must be divisible by dp_size (${dp}).`,
+  };
+}
 
 /** `_init_generation_batch_params` in swift/rlhf_trainers/args_mixin.py: the samples of a step are those of all ranks. */
 function* transformersReports(

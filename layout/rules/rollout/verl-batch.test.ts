@@ -45,6 +45,13 @@ test('verl-batch', () => {
       'prompts_per_step: 48, mini_batch_size: 16',
       'micro_batch_size: 4',
     ),
+    'an interleaved pipeline with a micro-batch a mini-batch': job(
+      16,
+      'tp: 2, pp: 2, vpp: 2',
+      'launch: {family: verl}',
+      'batch: {micro_batch_size: 4}',
+      'rl: {prompts_per_step: 64, mini_batch_size: 16}',
+    ),
     'a critic with micro-batches that do not fit': fsdp(
       'prompts_per_step: 64, mini_batch_size: 64',
       'phases: {critic: {engine: fsdp, micro_batch_size: 3}}',
@@ -109,6 +116,10 @@ test('verl-batch', () => {
       = suggestion: Change max_tokens_per_gpu to 5120: rl: {prompts_per_step: 64, mini_batch_size: 64, dynamic_batch: true, max_tokens_per_gpu: [-4096-]{+5120+}, max_prompt_length: 2048, max_response_length: 8192}
     FSDP: the default is too small: error at "16384": max_prompt_length 1024 + max_response_length 16384 = 17408 tokens do not fit into a micro-batch of max_tokens_per_gpu 16384 (verl's default). Use max_tokens_per_gpu 17408 or more.
       = verl: max_token_len must be greater than the sequence length. Got max_token_len=16384 and max_seq_len=17408
+    an interleaved pipeline with a micro-batch a mini-batch: error at "16": vpp with pp 2 needs at least 2 micro-batches in a mini-batch; mini_batch_size 16 / dp 4 / micro_batch_size 4 gives 1. Use mini_batch_size 32.
+      = Megatron Core: The number of contiguous micro-batches in a virtual pipeline stageshould range in [PP=2 , M=1]
+      = at "2": vpp is 2 here
+      = suggestion: Change mini_batch_size to 32: rl: {prompts_per_step: 64, mini_batch_size: [-16-]{+32+}}
     a critic with micro-batches that do not fit: error at "64": Each of 8 data-parallel ranks of the critic takes 8 samples of a mini-batch (mini_batch_size 64 / 8), not a multiple of micro_batch_size 3.
       = verl: normalized ppo_mini_batch_size 8 should be divisible by ppo_micro_batch_size_per_gpu 3
       = at "3": micro_batch_size is 3 here

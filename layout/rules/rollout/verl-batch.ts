@@ -1,3 +1,5 @@
+import type { LayoutFacts } from '../../topology/facts';
+import { virtualSize } from '../../topology/stages';
 import { changeFix } from '../fixes';
 import { countOf, divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
@@ -16,7 +18,7 @@ export const verlBatch: Rule = {
   severity: 'error',
   title: "verl's batches do not divide among its GPUs",
   effect: 'verl stops before it starts the workers, or when it builds them',
-  what: "In a verl job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of the smallest batch (data-parallel ranks times `micro_batch_size` on Megatron Core, all GPUs on FSDP); `mini_batch_size` is above `prompts_per_step` (unless `dynamic_batch`); or a GPU's part of a mini-batch is 0, or no multiple of `micro_batch_size`; or `mini_batch_size` does not divide the prompts (a warning on FSDP, where the last update is smaller). With `dynamic_batch` the samples are a multiple of the data-parallel ranks, and the longest prompt with the longest response fits into `max_tokens_per_gpu` of the GPUs that share a sequence. The phase `critic` is held to the same with sizes of its own.",
+  what: "In a verl job: the samples of a step (`prompts_per_step * samples_per_prompt`) are not a multiple of the smallest batch (data-parallel ranks times `micro_batch_size` on Megatron Core, all GPUs on FSDP); `mini_batch_size` is above `prompts_per_step` (unless `dynamic_batch`); or a GPU's part of a mini-batch is 0, or no multiple of `micro_batch_size`; or `mini_batch_size` does not divide the prompts (a warning on FSDP, where the last update is smaller). With `dynamic_batch` the samples are a multiple of the data-parallel ranks, and the longest prompt with the longest response fits into `max_tokens_per_gpu` of the GPUs that share a sequence. An interleaved pipeline needs a micro-batch a stage in each mini-batch. The phase `critic` is held to the same with sizes of its own.",
   why: 'The controller cuts every batch into equal parts, one a data-parallel rank: `only support equal chunk`.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nrl: {prompts_per_step: 100, samples_per_prompt: 1, mini_batch_size: 64}\n',
@@ -39,7 +41,9 @@ export const verlBatch: Rule = {
       return;
     }
     const report =
-      reportOf(rollouts, actor) ?? (critic && (chunkReport(rollouts, critic) ?? reportOf(rollouts, critic)));
+      reportOf(rollouts, actor) ??
+      windowReport(rollouts, actor, facts) ??
+      (critic && (chunkReport(rollouts, critic) ?? reportOf(rollouts, critic)));
     if (report) {
       yield report;
     }
@@ -158,6 +162,30 @@ function miniBatchReport({ rl, prompts, samples }: Rollouts, trainer: Trainer): 
     };
   }
   return null;
+}
+
+/** The micro-batches of a mini-batch on one replica, of which an interleaved pipeline needs one a stage. */
+function windowReport({ rl, samples }: Rollouts, actor: Trainer, facts: LayoutFacts): Report | null {
+  const [module] = facts.modules;
+  const mini = rl.mini_batch_size.written ? rl.mini_batch_size.value : MINI_BATCH;
+  const { dp, micro, isDynamic, onFsdp } = actor;
+  const pp = module?.degrees?.pp ?? 1;
+  if (!module || onFsdp || isDynamic || pp === 1 || mini === undefined || !micro?.value) {
+    return null;
+  }
+  const count = Math.ceil(Math.floor((mini * samples) / dp) / micro.value);
+  if ((virtualSize(facts, module) ?? 1) === 1 || count >= pp) {
+    return null;
+  }
+  const needed = Math.ceil((pp * micro.value * dp) / samples);
+  return {
+    message: `vpp with pp ${pp} needs at least ${pp} micro-batches in a mini-batch; mini_batch_size ${mini}${samples > 1 ? ` x ${samples} samples` : ''} / dp ${dp} / micro_batch_size ${micro.value} gives ${count}. Use mini_batch_size ${needed}.`,
+    span: rl.mini_batch_size.written ? rl.mini_batch_size.span : rl.prompts_per_step.span,
+    related: writtenRelated('vpp', facts.root.parallelism.value?.vpp ?? rl.mini_batch_size),
+    predicts: `The number of contiguous micro-batches in a virtual pipeline stageshould range in [PP=${pp} , M=${count}]`,
+    speaker: 'Megatron Core',
+    fixes: [changeFix('mini_batch_size', rl.mini_batch_size, needed)],
+  };
 }
 
 /** A micro-batch that is cut by tokens has room for the longest sample. */

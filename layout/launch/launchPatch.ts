@@ -1,10 +1,13 @@
 import { type Understood, understand } from '../check';
 import { patchName } from '../escape';
 import { applyEdits } from '../format/edit';
+import { isKeyPath } from '../format/keyPath';
+import type { KeyPath } from '../format/keys';
 import { type KeyDifference, keyDifferences, keyValues } from '../keyDifferences';
 import { type Difference, driftBetween } from './drift';
 import { launchFix } from './driftFixes';
 import { type LaunchReading, readLaunchFile } from './launchReading';
+import { effectiveValue, layoutFileValues } from './writtenValues';
 
 /** What turns a launch file into that of another layout. */
 export interface LaunchPatch {
@@ -12,6 +15,8 @@ export interface LaunchPatch {
   readonly files: ReadonlyMap<string, { readonly before: string; readonly after: string }>;
   /** The differences that are written; what the files do not write as it stands is left. */
   readonly written: readonly Difference[];
+  /** The keys that the files then give as the layout does, also where they follow from others. */
+  readonly settled: ReadonlySet<string>;
 }
 
 /**
@@ -33,14 +38,26 @@ export function launchPatch(file: string, text: string, reading: LaunchReading):
   return {
     files: new Map(changed.map(([path, after]) => [path, { before: reading.files.get(path) ?? '', after }])),
     written,
+    settled: settledKeys(file, text, now),
   };
+}
+
+function settledKeys(file: string, text: string, reading: LaunchReading): ReadonlySet<string> {
+  const meant = layoutFileValues(file, text) ?? new Map();
+  const open = new Set(driftBetween(file, text, reading, meant).differences.map(({ key }): string => key));
+  const isMeant = (key: KeyPath) => key === 'world_size' || effectiveValue(meant, key) !== undefined;
+  return new Set(
+    reading.values.flatMap(({ key, value }) =>
+      value !== null && isKeyPath(key) && isMeant(key) && !open.has(key) ? [key] : [],
+    ),
+  );
 }
 
 /** How another layout gets into the launch files of one. */
 export interface LaunchChange {
   /** Null where no launch file could be read. */
   readonly patches: readonly LaunchPatch[] | null;
-  /** Changed keys that no patch writes. */
+  /** Changed keys that the patched files do not give. */
   readonly byHand: readonly KeyDifference[];
 }
 
@@ -57,11 +74,10 @@ export function launchChange(
 ): LaunchChange {
   const known = readings.filter(({ family }) => family !== null);
   const patches = known.map((reading) => launchPatch(file, text, reading));
-  const written = new Set(patches.flatMap((patch) => patch.written.map(({ key }): string => key)));
   return {
     patches: patches.length > 0 ? patches : null,
     byHand: keyDifferences(keyValues(layout), keyValues(understand(text))).filter(
-      ({ path }) => !written.has(path.join('.')),
+      ({ path }) => !patches.some(({ settled }) => settled.has(path.join('.'))),
     ),
   };
 }

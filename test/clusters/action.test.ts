@@ -74,7 +74,11 @@ function step(name: string, inputs: Readonly<Record<string, string>>) {
 }
 
 test('the summary draws what changed in each layout of the pull request', () => {
-  const { status, stderr } = step('Summarize', { LAYOUT_PATHS: 'jobs\n', LAYOUT_BASE: base });
+  const { status, stderr } = step('Summarize', {
+    LAYOUT_PATHS: 'jobs\n',
+    LAYOUT_BASE: base,
+    LAYOUT_CHECKPOINT: 'true',
+  });
   expect({ status, stderr }).toEqual({
     status: 0,
     stderr:
@@ -108,6 +112,18 @@ test('the summary draws what changed in each layout of the pull request', () => 
     o other peers (2)   a other tp and dp (8)   b other dp (6)
     \`\`\`
 
+    Checkpoint (torch_dist):
+
+    | part | | why | way out |
+    | --- | --- | --- | --- |
+    | model | loads | The model loads as it is and is resharded&#58; tp 2 → 4, dp 8 → 4\\. |  |
+    | optimizer | loads | The optimizer states load as they are&#58; without use_distributed_optimizer they are cut as the weights are\\. |  |
+    | RNG state | lost | The random \\(RNG\\) states are lost&#58; tp 2 → 4\\. Dropout draws other numbers from here on; the seed of the run starts anew\\. |  |
+    | rerun state | lost | The state of the rerun engine is dropped&#58; tp 2 → 4, dp 8 → 4\\. |  |
+    | data order | not known | The data continues at the consumed samples; whether a step takes as many as before is not known without global_batch_size\\. |  |
+
+
+
     ### jobs/c.layout.yaml
 
     No comparison: one of the two has errors.
@@ -139,6 +155,18 @@ test('the summary draws what changed in each layout of the pull request', () => 
     o other peers (2)   a other tp and dp (8)   b other dp (6)
     \`\`\`
 
+    Checkpoint (torch_dist):
+
+    | part | | why | way out |
+    | --- | --- | --- | --- |
+    | model | loads | The model loads as it is and is resharded&#58; tp 2 → 4, dp 8 → 4\\. |  |
+    | optimizer | loads | The optimizer states load as they are&#58; without use_distributed_optimizer they are cut as the weights are\\. |  |
+    | RNG state | lost | The random \\(RNG\\) states are lost&#58; tp 2 → 4\\. Dropout draws other numbers from here on; the seed of the run starts anew\\. |  |
+    | rerun state | lost | The state of the rerun engine is dropped&#58; tp 2 → 4, dp 8 → 4\\. |  |
+    | data order | not known | The data continues at the consumed samples; whether a step takes as many as before is not known without global_batch_size\\. |  |
+
+
+
     ### jobs/with?space???touch?run?.layout.yaml
 
     **tp 2 → 8**
@@ -159,6 +187,18 @@ test('the summary draws what changed in each layout of the pull request', () => 
     node 1  bbaaaaaa
     o other peers (2)   a other tp and dp (12)   b other dp (2)
     \`\`\`
+
+    Checkpoint (torch_dist):
+
+    | part | | why | way out |
+    | --- | --- | --- | --- |
+    | model | loads | The model loads as it is and is resharded&#58; tp 2 → 8, dp 8 → 2\\. |  |
+    | optimizer | loads | The optimizer states load as they are&#58; without use_distributed_optimizer they are cut as the weights are\\. |  |
+    | RNG state | lost | The random \\(RNG\\) states are lost&#58; tp 2 → 8\\. Dropout draws other numbers from here on; the seed of the run starts anew\\. |  |
+    | rerun state | lost | The state of the rerun engine is dropped&#58; tp 2 → 8, dp 8 → 2\\. |  |
+    | data order | not known | The data continues at the consumed samples; whether a step takes as many as before is not known without global_batch_size\\. |  |
+
+
     "
   `);
   // names of files are never commands

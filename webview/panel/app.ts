@@ -430,6 +430,10 @@ export class GridApp {
     const full = fail && failed.size === MAX_FAILED ? `; no more than ${grouped(MAX_FAILED)} can be marked` : '';
     this.#screen.announce(`${all} ${fail ? 'marked as failed' : 'no longer marked as failed'}${full}`);
     this.#render();
+    if (fail) {
+      // how the job goes on
+      this.#screen.showCards();
+    }
   }
 
   /** Asks how the job goes on without the ranks that a person marked; the editor knows what the file says of the batch. */

@@ -41,6 +41,7 @@ export class Screen {
   readonly #alone = h('div', { class: 'alone' });
   readonly #details = h('div', { class: 'details-body' });
   readonly #aside: HTMLElement;
+  readonly #handle: HTMLElement;
   readonly #body: HTMLElement;
   readonly #scoreboard: Scoreboard;
   #detailsTimer: ReturnType<typeof setTimeout> | undefined;
@@ -72,12 +73,12 @@ export class Screen {
     });
     this.toolbar = new Toolbar(toolbarActions);
     this.#scoreboard = new Scoreboard(compare);
-    const grow = button('⌃', () => this.#grow(grow), {
+    this.#handle = button('⌃', () => this.#grow(!this.#aside.classList.contains('open')), {
       class: 'grow',
       'aria-expanded': 'false',
       'aria-label': 'All of the list',
     });
-    this.#aside = h('aside', { class: 'details', 'aria-label': 'Rank' }, grow, this.#details);
+    this.#aside = h('aside', { class: 'details', 'aria-label': 'Rank' }, this.#handle, this.#details);
     this.#body = h(
       'div',
       { class: 'body' },
@@ -95,9 +96,15 @@ export class Screen {
   }
 
   /** Opens the card at the foot of a narrow pane, or folds it to three lines. */
-  #grow(grow: HTMLElement): void {
-    const isOpen = this.#aside.classList.toggle('open');
-    grow.setAttribute('aria-expanded', String(isOpen));
+  #grow(isOpen: boolean): void {
+    this.#aside.classList.toggle('open', isOpen);
+    this.#handle.setAttribute('aria-expanded', String(isOpen));
+  }
+
+  /** Brings the first card of the list into sight. */
+  showCards(): void {
+    this.#grow(true);
+    this.#aside.scrollTop = 0;
   }
 
   /** Says what is shown alone, with a button that shows all ranks again; an empty text takes it away. */

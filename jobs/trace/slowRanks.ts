@@ -1,5 +1,6 @@
 import { countOf, type MeasuredPart, type MeasuredRun } from '../../layout';
-import { groupedBy, median } from '../collections';
+import { median } from '../../layout/median';
+import { groupedBy } from '../collections';
 import { milliseconds, rounded } from './texts';
 
 /** A rank that takes longer in a part of a step than ranks with the same program. */
@@ -61,7 +62,7 @@ function slowIn(
     .map(([rank, time]) => ({ rank: Number(rank), time }))
     .filter(({ rank }) => rank < worldSize);
   return [...groupedBy(times, ({ rank }) => programOf(rank)).values()].flatMap((peers) => {
-    const usual = median(peers.map(({ time }) => time));
+    const usual = median(peers.map(({ time }) => time)) ?? 0;
     return peers.length <= PEERS
       ? []
       : peers

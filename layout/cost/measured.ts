@@ -1,6 +1,7 @@
 import { check } from '../check';
 import { applyEdits } from '../format/edit';
 import type { MeasuredRun } from '../logs';
+import { median } from '../median';
 import { nvlinkDomainOf } from '../topology/nvlinkDomain';
 import type { Estimate } from './estimate';
 import { type KeyChange, keyEdits } from './keyChanges';
@@ -114,11 +115,6 @@ function countsByDomain(ranks: readonly number[], domain: number): number[] {
     counts.set(at, (counts.get(at) ?? 0) + 1);
   }
   return [...counts.values()];
-}
-
-function median(values: readonly number[]): number | null {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? null;
 }
 
 /** The file with the links that a smoke job measured in place of the table's; null where it cannot be written. */

@@ -1,3 +1,4 @@
+import { median } from '../median';
 import { type LogLine, logLine } from './logLine';
 
 /** The framework whose lines a log holds. */
@@ -518,11 +519,7 @@ function push(steps: Step[], step: Step): void {
 function typical(steps: readonly Step[], of: (step: Step) => number | null | undefined): number | null {
   const values = steps.map(of);
   const later = values.slice(1).flatMap((value) => value ?? []);
-  const known = later.length > 0 ? later : values.flatMap((value) => value ?? []);
-  known.sort((a, b) => a - b);
-  const middle = Math.floor(known.length / 2);
-  const [low, high] = [known[known.length % 2 === 0 ? middle - 1 : middle], known[middle]];
-  return low === undefined || high === undefined ? null : (low + high) / 2;
+  return median(later.length > 0 ? later : values.flatMap((value) => value ?? []));
 }
 
 const UNITS: Readonly<Record<string, number>> = { K: 1e3, M: 1e6, G: 1e9, B: 1e9, T: 1e12, P: 1e15 };

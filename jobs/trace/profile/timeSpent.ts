@@ -1,5 +1,6 @@
 import { countOf } from '../../../layout';
-import { ascending, groupedBy, median } from '../../collections';
+import { median } from '../../../layout/median';
+import { ascending, groupedBy } from '../../collections';
 import type { RunGroup } from '../evidence';
 import { elementBytes } from '../mismatch';
 import type { SlowRank } from '../slowRanks';
@@ -362,7 +363,7 @@ function slowOf(ranks: readonly RankTime[], joint: readonly Joint[], context: Pr
   if (within.length > 0 || programs.length < 2) {
     return within;
   }
-  const stages = programs.map((peers) => median(peers.map(({ busy_s }) => busy_s)));
+  const stages = programs.map((peers) => median(peers.map(({ busy_s }) => busy_s)) ?? 0);
   return programs.flatMap((peers, at) => {
     const others = stages.filter((_, other) => other !== at);
     const [first] = peers;
@@ -385,7 +386,7 @@ function slowOf(ranks: readonly RankTime[], joint: readonly Joint[], context: Pr
 }
 
 function slowBeside(one: RankTime, peers: readonly RankTime[], { coordinatesOf }: ProfileContext): SlowRank[] {
-  const usual = median(peers.map(({ busy_s }) => busy_s));
+  const usual = median(peers.map(({ busy_s }) => busy_s)) ?? 0;
   return peers.length === 0 || one.busy_s - usual < SLOW * one.step_s
     ? []
     : [

@@ -220,6 +220,8 @@ describe('sequence, ntp, explain', () => {
     ['gpu', '# Key gpu\n'],
     ['pipeline_model_parallel_size', '# Key pp\n'],
     ['seqlen', '# Key seq_length\n'],
+    ['actor_rollout_ref.rollout.n=8', '`actor_rollout_ref.rollout.n` is `rl.samples_per_prompt` of a layout.\n'],
+    ['--parallelism.tensor_parallel_degree', '# Key tp\n'],
     ['dp_cp', '# Process group dp_cp\n'],
     ['dynamic_dp_cp_8', '# Process group dynamic_dp_cp_8\n'],
   ])('explain knows %s', async (name, title) => {
@@ -250,6 +252,7 @@ describe('sequence, ntp, explain', () => {
       "no key is read from the flag '--pipeline-model-paralel-size'; did you mean --pipeline-model-parallel-size?",
     ],
     ['--lr', "the flag '--lr' says nothing about the layout: no key is read from it"],
+    ['trainer.logger', "the option 'trainer.logger' says nothing about the layout: no key is read from it"],
   ])('explain says why the flag %s has no page', async (flag, why) => {
     expect(await cli('explain', flag)).toEqual({ status: 2, stdout: '', stderr: `parallelism-layout: ${why}\n` });
   });

@@ -43,9 +43,9 @@ describe('the cost of a layout', () => {
     );
   });
 
-  test('a GPU that the file does not name stays unknown', () => {
+  test('a GPU that is not known stays unknown', () => {
     const { title, texts } = shown(DENSE.replace(', gpu: H100-80GB', ''));
-    expect(title).toMatch(/^Stage 0 needs about \d+ GiB of a GPU that the file does not name; /);
+    expect(title).toMatch(/^Stage 0 needs about \d+ GiB of a GPU of unknown memory; /);
     expect(texts.filter((text) => text.endsWith('GiB a GPU'))).toEqual([]);
     expect(texts).toContain('Not in the file, and would narrow the estimate: cluster.gpu.');
     expect(texts.filter((text) => text.startsWith('A step takes'))).toEqual([]);

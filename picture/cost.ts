@@ -114,7 +114,7 @@ export function costHeadline(layout: ResolvedLayout, { cost, reason }: CostResul
 function needsSentence(stage: StageCost, gpuBytes: number | null): string {
   const total = totalOf(stage);
   if (gpuBytes === null) {
-    return `needs about ${memory(total)} of a GPU that the file does not name`;
+    return `needs about ${memory(total)} of a GPU of unknown memory`;
   }
   if (total > gpuBytes) {
     return `${stage.low > gpuBytes ? 'does not fit' : 'probably does not fit'}: it needs about ${gibibytes(total)} of ${memory(gpuBytes)}`;

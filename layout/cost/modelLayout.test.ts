@@ -23,6 +23,13 @@ test('a name that the table lacks has a nearest one', () => {
   expect(publicModel('Qwen/Qwen3-33B')).toMatchObject({
     reason: expect.stringMatching(/^there is no model Qwen\/Qwen3-33B in the table; did you mean Qwen\//),
   });
+  expect(publicModel('mixtral')).toEqual({
+    reason: expect.stringMatching(/^there is no model mixtral in the table; did you mean mistralai\/Mixtral-.* or /),
+  });
+  expect(publicModel('llama3-70b')).toEqual({ reason: expect.stringMatching(/did you mean .*llama3-70B\?$/) });
+  expect(publicModel('my-own-model-of-no-family')).toEqual({
+    reason: 'there is no model my-own-model-of-no-family in the table; give the path of its config.json instead',
+  });
 });
 
 test('the model of a config.json takes the place of that of a file', () => {

@@ -15,8 +15,20 @@ export function publicModel(name: string): FoundModel {
     const { repository, path } = model.source;
     return { facts: model.facts, source: `${model.name}, by ${repository}/${path}` };
   }
-  const near = nearest(name, MODEL_NAMES);
-  return { reason: `there is no model ${name} in the table${near ? `; did you mean ${near}?` : ''}` };
+  const alike = likeModels(name);
+  const meant = alike.length > 0 ? `did you mean ${alike.join(' or ')}?` : 'give the path of its config.json instead';
+  return { reason: `there is no model ${name} in the table; ${meant}` };
+}
+
+/** How many names are offered in place of one that is not known. */
+const MAX_ALIKE = 3;
+
+/** The public models whose names hold a name, or the one that is most like it. */
+function likeModels(name: string): readonly string[] {
+  const parts = new Map(MODEL_NAMES.map((model) => [model.slice(model.lastIndexOf('/') + 1), model]));
+  const holding = MODEL_NAMES.filter((model) => model.toLowerCase().includes(name.toLowerCase()));
+  const near = parts.get(nearest(name, [...parts.keys()]) ?? '') ?? nearest(name, MODEL_NAMES);
+  return holding.length > 0 ? holding.slice(0, MAX_ALIKE) : near ? [near] : [];
 }
 
 /** The sizes of a model in the text of its `config.json`. @param file its name in messages */

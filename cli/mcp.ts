@@ -22,7 +22,7 @@ const MAX_RUNNING = 4;
 const MAX_WAITING = 64;
 
 const text = (description: string) => z.string().max(INPUT_LIMIT).describe(description);
-const name = (description: string) => z.string().max(1000).optional().describe(description);
+const name = (description: string, form = /^/) => z.string().max(1000).regex(form).optional().describe(description);
 const count = (description: string, most: number) => z.number().int().min(1).max(most).optional().describe(description);
 const flag = (description: string) => z.boolean().optional().describe(description);
 
@@ -131,7 +131,8 @@ const TOOLS = {
         .max(20)
         .optional()
         .describe("Kinds of GPU in place of the layout's, such as H100-80GB."),
-      model: name("A public model in place of the layout's, such as Qwen/Qwen3-32B."),
+      // the command also takes the path of a config.json, and this server reads no file
+      model: name("A public model in place of the layout's, such as Qwen/Qwen3-32B.", /^(?!.*\.json$)/i),
       risk: flag('Also layouts that may need more memory than there is.'),
     }),
     output: TOOL_OUTPUTS.plan,

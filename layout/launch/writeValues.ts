@@ -52,7 +52,7 @@ function entryOf({ entries }: MapNode, name: string): Entry | undefined {
   return entries.find(({ key }) => key === name);
 }
 
-/** A value as YAML on one line; null for a text that would need quotes. */
+/** A value as YAML on one line; null for a text that would need quotes, or be a number or nothing without them. */
 export function yamlText(value: FactValue): string | null {
   if (Array.isArray(value)) {
     const items = value.map(yamlText);
@@ -63,7 +63,13 @@ export function yamlText(value: FactValue): string | null {
     return entries.some(([, one]) => one === null) ? null : `{${entries.map((entry) => entry.join(': ')).join(', ')}}`;
   }
   const text = String(value);
-  return /^[\w.][\w.-]*$/.test(text) ? text : null;
+  const isPlain = /^[\w.][\w.-]*$/.test(text) && (typeof value !== 'string' || readsAs(text, value));
+  return isPlain ? text : null;
+}
+
+function readsAs(text: string, value: string): boolean {
+  const { root } = parseTree(text);
+  return root?.kind === 'scalar' && root.value === value;
 }
 
 /** A layout with the values that flags set; what they leave to defaults stays as it is. */

@@ -179,6 +179,31 @@ describe('in a folder that attacks', () => {
     expect(values.find(({ key }: { key: string }) => key === 'parallelism.tp').value).toBe(null);
   });
 
+  test('no text of any tool is the name of a file that is read', async () => {
+    const secret = join(folder, 'secret.json');
+    const sizes = { num_hidden_layers: 7919, hidden_size: 64, num_attention_heads: 4, intermediate_size: 64 };
+    writeFileSync(secret, JSON.stringify({ ...sizes, vocab_size: 1024 }));
+    const job =
+      'layout: 1\nworld_size: 8\ncluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\nparallelism: {tp: 2}\nmodel: {num_layers: 4, hidden_size: 64, num_attention_heads: 4, vocab_size: 1024}\nsequence: {seq_length: 64}\nbatch: {micro_batch_size: 1, global_batch_size: 8}\n';
+    const { tools } = await there.listTools();
+    const calls = tools.flatMap(({ name, inputSchema: { properties = {}, required = [] } }) => {
+      const texts = Object.entries(properties as Record<string, { type?: string }>).flatMap(([key, { type }]) =>
+        type === 'string' ? [key] : [],
+      );
+      const whole = Object.fromEntries(texts.flatMap((key) => (required.includes(key) ? [[key, job]] : [])));
+      return texts.map((key) => ({ name, key, given: { ...whole, [key]: secret } }));
+    });
+    expect(calls.map(({ name, key }) => `${name} ${key}`)).toEqual(
+      expect.arrayContaining(['plan model', 'import text', 'drift launch', 'explain code', 'groups group']),
+    );
+    await Promise.all(
+      calls.map(async ({ name, key, given }) => {
+        const { text } = await call(name, given, there);
+        expect(text, `${name} ${key}`).not.toMatch(/7919|no such file/);
+      }),
+    );
+  });
+
   test('an answer, a request and the number of both are bounded', async () => {
     const huge = await call('groups', { layout: 'layout: 1\nworld_size: 1048576\nparallelism: {tp: 8}\n' }, there);
     expect(huge.text.length).toBeLessThan(1_000_200);

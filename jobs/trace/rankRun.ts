@@ -58,7 +58,12 @@ export class RankRun {
     if (this.lastSeq(group) >= seq) {
       return true;
     }
-    return this.whole || this.evidence.progress.has(group) ? false : null;
+    return this.evidence.progress.has(group) || (this.whole && this.#showsLast(group)) ? false : null;
+  }
+
+  /** Whether the ring would hold the last operation of a group: a ring that has dropped entries may have dropped all of a group. */
+  #showsLast(group: RunGroup): boolean {
+    return this.fromStart || this.#lastSeq.has(group);
   }
 
   /** The entry of a collective; undefined where the ring does not hold it. */

@@ -25,19 +25,20 @@ const FORMATS: Readonly<Record<CheckpointFormat, (resume: Resume) => PartVerdict
 };
 
 function shardedModel(resume: Resume): PartVerdict {
-  const gtp = changes(resume, ['gtpRemat', 'exptGtpRemat']);
-  if (gtp !== '') {
-    return told('model', {
-      outcome: 'unknown',
-      because: `Whether the model loads is not known: ${gtp}, and no checkpoint of generalized tensor parallelism was tried.`,
-    });
-  }
   if (resume.saved.tied && !resume.now.tied) {
     return told('model', {
       outcome: 'lost',
       because: `The model does not load: ${TIED}, so the checkpoint has no output layer.`,
       source: 'megatron/core/dist_checkpointing',
       proof: 'run',
+    });
+  }
+  const gtp = changes(resume, ['gtpRemat', 'exptGtpRemat']);
+  if (gtp !== '') {
+    return told('model', {
+      outcome: 'loads',
+      because: `The model loads as it is and is resharded, by the documentation of generalized tensor parallelism: ${gtp}.`,
+      source: 'docs/api-guide/core/generalized_tensor_parallel.md',
     });
   }
   const moved = changes(resume, ['tp', 'pp', 'vpp', ...expertSizes(resume), 'cp', 'dp', 'paddedVocabulary']);

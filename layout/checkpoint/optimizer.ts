@@ -101,8 +101,9 @@ function distributedOptimizer(resume: Resume): PartVerdict {
   if (blocked !== '') {
     return told('optimizer', {
       outcome: 'unknown',
-      because: `Whether the optimizer states load is not known: ${blocked}, which was not tried.`,
+      because: `Whether the optimizer states load is not known: ${blocked}. The documentation of generalized tensor parallelism says so, a report on fully_reshardable states that they are neither written nor read there.`,
       ways: [FRESH],
+      source: 'docs/api-guide/core/generalized_tensor_parallel.md; NVIDIA/Megatron-LM pull request 7162',
     });
   }
   if (saved.tied && !now.tied) {

@@ -78,6 +78,10 @@ class Job:
         args = layout.get("args", {})
         self.instances = args.get("num_distributed_optimizer_instances", 1)
         ps.destroy_model_parallel()
+        for group in list(dist.distributed_c10d._world.pg_names):
+            # each of gloo's groups has a thread that never rests
+            if group != dist.group.WORLD:
+                dist.destroy_process_group(group)
         ps.initialize_model_parallel(**args)
         model_parallel_cuda_manual_seed(123)
         self.virtual = args.get("virtual_pipeline_model_parallel_size")
@@ -156,10 +160,9 @@ class Job:
                 # a mark of fused norms, by which their gradients are summed over tp
                 parameter.sequence_parallel = self.config.sequence_parallel
         ddp = DistributedDataParallelConfig(
-            grad_reduce_in_fp32=True,
             use_distributed_optimizer=self.distributed,
             num_distributed_optimizer_instances=self.instances,
-            **self.layout.get("ddp", {}),
+            **{"grad_reduce_in_fp32": True, **self.layout.get("ddp", {})},
         )
         return DistributedDataParallel(config=self.config, ddp_config=ddp, module=model.to(self.dtype))
 
@@ -245,12 +248,23 @@ class Job:
 
     def _moments(self) -> Iterator[tuple[torch.nn.Parameter, dict[str, torch.Tensor]]]:
         for part in getattr(self.optimizer, "chained_optimizers", [self.optimizer]):
-            main = "shard_fp32_from_float16_groups" if self.distributed else "fp32_from_float16_groups"
-            model = "model_float16_groups" if self.distributed else "float16_groups"
-            for group, masters in zip(getattr(part, model), getattr(part, main), strict=True):
-                for parameter, master in zip(group, masters, strict=True):
-                    if master is not None:
-                        yield parameter, part.optimizer.state.get(master, {})
+            for model, main in self._groups_of(part):
+                for group, masters in zip(model, main, strict=True):
+                    for parameter, master in zip(group, masters, strict=True):
+                        if master is not None:
+                            yield parameter, part.optimizer.state.get(master, {})
+
+    def _groups_of(self, part: Any) -> list[tuple[Any, Any]]:
+        """The parameters of an optimizer, and those that it steps in their place."""
+        if self.distributed:
+            sharded = (part.model_float16_groups, part.shard_fp32_from_float16_groups)
+            return [sharded, (part.model_fp32_groups, part.shard_fp32_groups)]
+        if hasattr(part, "float16_groups"):
+            single = part.fp32_from_fp32_groups
+            return [(part.float16_groups, part.fp32_from_float16_groups), (single, single)]
+        # in fp32 it has the parameters themselves
+        groups = [group["params"] for group in part.optimizer.param_groups]
+        return [(groups, groups)]
 
     def sums(self) -> list[float]:
         """Sums that no layout changes: of squared TP-sharded weights but the vocabulary's, by layer, and of moments."""

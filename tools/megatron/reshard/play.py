@@ -18,7 +18,6 @@ os.environ.update({"OMP_NUM_THREADS": "1", "GLOO_SOCKET_IFNAME": "lo", "RANK": "
 
 import pairs
 
-WORLDS = (4, 8)
 LIMIT = float(os.environ.get("LIMIT", "3600"))
 
 
@@ -45,9 +44,12 @@ def start(rank: int, world: int, phase: str, plan: Path, out: Path) -> int:
 def main() -> None:
     plan, out = Path(sys.argv[1]), Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
+    worlds = sorted({layout.get("world", 8) for layout in json.loads(plan.read_text())["layouts"].values()})
     until, failed = time.monotonic() + LIMIT, False
     for phase in sys.argv[3:] or ["save", "load"]:
-        for world in WORLDS:
+        for world in worlds:
+            # what a run before this one has left would not let the ranks meet
+            (out / f"rendezvous-{phase}-{world}").unlink(missing_ok=True)
             ranks = {start(rank, world, phase, plan, out) for rank in range(world)}
             while ranks:
                 ended, status = os.waitpid(-1, os.WNOHANG)

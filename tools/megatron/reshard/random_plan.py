@@ -41,8 +41,8 @@ def pipeline(rng: random.Random, pp: int, args: dict[str, Any]) -> dict[str, Any
 
 
 def layout(rng: random.Random, family: str) -> dict[str, Any]:
-    """A layout that Megatron-LM builds on 4 or 8 ranks."""
-    world = rng.choice([4, 8, 8])
+    """A layout that Megatron-LM builds on 4, 6 or 8 ranks."""
+    world = rng.choice([4, 4, 6, 8, 8])
     while True:
         tp, pp, cp = rng.choice([1, 2, 2, 4]), rng.choice([1, 1, 2, 2, 4]), rng.choice([1, 1, 1, 2])
         if world % (tp * pp * cp) == 0:
@@ -61,10 +61,12 @@ def layout(rng: random.Random, family: str) -> dict[str, Any]:
     config = pipeline(rng, pp, args)
     if config:
         made["config"] = config
-    if rng.random() < 0.25:
-        args["order"] = rng.choice(ORDERS[1:]) if family != "experts" else ORDERS[1]
+    if rng.random() < 0.25 and family != "experts":
+        args["order"] = rng.choice(ORDERS[1:])
     if family in ("dense", "plain") and rng.random() < 0.2:
         made["vocabulary"] = rng.choice([520, 640])
+    if rng.random() < 0.2:
+        made["precision"] = "fp32"
     if family == "tied":
         made["tied"] = rng.random() < 0.8
     if family == "plain" and rng.random() < 0.6:

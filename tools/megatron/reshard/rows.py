@@ -37,11 +37,14 @@ def layout_of(entry: dict[str, Any]) -> dict[str, Any]:
         "make_vocab_size_divisible_by": 1,
         "untie_embeddings_and_output_weights": not entry.get("tied", False),
         **({"num_experts": entry["experts"]} if "experts" in entry else {}),
+        **({"params_dtype": "fp32"} if entry.get("precision") == "fp32" else {}),
         **config,
     }
     optimizer: dict[str, Any] = {"use_distributed_optimizer": entry.get("distributed_optimizer", True)}
     if entry.get("ddp", {}).get("overlap_grad_reduce"):
         optimizer["overlap_grad_reduce"] = True
+    if entry.get("ddp", {}).get("grad_reduce_in_fp32") is False:
+        optimizer["grad_reduce_in_bf16"] = True
     return {"world_size": entry.get("world", 8), "parallelism": parallelism, "model": model, "optimizer": optimizer}
 
 

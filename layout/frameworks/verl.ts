@@ -31,7 +31,7 @@ const READS =
   "Commands of verl's trainers with Hydra overrides, over the configuration that `--config-name` names, and a saved `config.yaml`: degrees of actor, reference and critic, the engine of the rollout with its degrees and its share of the memory, batches (`train_batch_size`, `rollout.n`, `ppo_mini_batch_size`) and lengths. `trainer.nnodes` times `trainer.n_gpus_per_node` is the world, 1 times 8 where they are not set.";
 
 /** Rules that hold whatever trains. */
-const OWN: readonly string[] = ['verl-batch'];
+const OWN: readonly string[] = ['verl-batch', 'verl-engine'];
 
 const FSDP_MANAGER = 'volcengine/verl verl/utils/checkpoint/fsdp_checkpoint_manager.py FSDPCheckpointManager';
 const MEGATRON_MANAGER =

@@ -104,6 +104,7 @@ import { rolloutLength } from './rollout/rollout-length';
 import { slimeBatch } from './rollout/slime-batch';
 import { swiftBatch } from './rollout/swift-batch';
 import { verlBatch } from './rollout/verl-batch';
+import { verlEngine } from './rollout/verl-engine';
 import { weightSync } from './rollout/weight-sync';
 import type { Rule } from './rule';
 import { denseMaskUnderCp } from './sequence/dense-mask-under-cp';
@@ -162,6 +163,7 @@ export const RULES: readonly Rule[] = [
   ulyssesSize,
   deepspeedPipeline,
   verlBatch,
+  verlEngine,
   slimeBatch,
   nemoRlBatch,
   swiftBatch,

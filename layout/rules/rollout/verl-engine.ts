@@ -1,0 +1,47 @@
+import { valueOr } from '../../topology/facts';
+import { isServed } from '../../topology/phases';
+import { changeFix } from '../fixes';
+import { writtenRelated } from '../related';
+import type { Rule } from '../rule';
+import { otherSource } from '../source';
+
+export const verlEngine: Rule = {
+  code: 'verl-engine',
+  severity: 'error',
+  title: 'verl does not start an engine of these degrees',
+  effect: 'verl stops when it reads its configuration',
+  what: 'In a verl job, an engine has an `ep` above 1 that is not `tp * dp`, or a `pp` above 1.',
+  why: 'verl spreads the experts of an engine over all of its ranks, and starts none of its engines with a pipeline.',
+  failing:
+    'layout: 1\nworld_size: 8\nlaunch: {family: verl}\nparallelism: {tp: 2}\nphases: {rollout: {engine: vllm, tp: 4, ep: 2}}\n',
+  passing:
+    'layout: 1\nworld_size: 8\nlaunch: {family: verl}\nparallelism: {tp: 2}\nphases: {rollout: {engine: vllm, tp: 4, ep: 4}}\n',
+  sources: [
+    otherSource('`RolloutConfig.__post_init__` in verl/workers/config/rollout.py (volcengine/verl at b178a3cd56)'),
+  ],
+  *check({ root }) {
+    for (const { name, value: phase } of root.phases.value ?? []) {
+      if (!phase || !isServed(phase)) {
+        continue;
+      }
+      const [tp, dp, pp, ep] = [phase.tp, phase.dp, phase.pp, phase.ep].map((field) => valueOr(field, 1) ?? 1);
+      const ranks = (tp ?? 1) * (dp ?? 1);
+      if (ep !== undefined && ep > 1 && ep !== ranks) {
+        yield {
+          message: `ep ${ep} of phase '${name}' is not tp ${tp}${(dp ?? 1) > 1 ? ` x dp ${dp}` : ''} = ${ranks}. Use ep ${ranks}, or 1.`,
+          span: phase.ep.span,
+          related: writtenRelated('tp', phase.tp),
+          predicts: 'expert_parallel_size must be equal to tensor_model_parallel_size * data_parallel_size',
+          fixes: [changeFix('ep', phase.ep, ranks), changeFix('ep', phase.ep, 1)],
+        };
+      } else if ((pp ?? 1) > 1) {
+        yield {
+          message: `verl starts no engine with a pipeline; pp of phase '${name}' is ${pp}. Use pp 1.`,
+          span: phase.pp.span,
+          predicts: `Current rollout self.name='${phase.engine.value}' not implemented pipeline_model_parallel_size > 1 yet.`,
+          fixes: [changeFix('pp', phase.pp, 1)],
+        };
+      }
+    }
+  },
+};

@@ -105,8 +105,8 @@ for device in null zero full random urandom; do
   mount --bind "/dev/$device" "$root/dev/$device"
 done
 ln -s /proc/self/fd "$root/dev/fd"
-# without it, a script has no process substitution
-mount -t proc -o nosuid,nodev,noexec proc "$root/proc" 2>/dev/null || true
+# without it, a script has no process substitution; root, even without capabilities, could set variables of the kernel in it
+mount -t proc -o ro,nosuid,nodev,noexec proc "$root/proc" 2>/dev/null || true
 # an overlay has the files of the folder and none of its sockets: whoever listens there is not found through it
 mount --bind "$shown" "$private/lower"
 mkdir -p "$root$shown"

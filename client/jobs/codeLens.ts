@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import { layoutHash } from '../../jobs';
+import { workbenchText } from '../../layout';
 import { understoodDocument } from '../understoodDocument';
 import type { SmokeJobs } from './jobs';
 import { outcomeIcon, outcomeText, timeOf } from './runSummary';
@@ -29,7 +30,7 @@ export class SmokeLenses implements vscode.CodeLensProvider {
     ];
     if (run) {
       return lens(
-        `$(sync~spin)${GAP}${vscode.l10n.t('Smoke job on {0}: cancel', run.request.cluster)}`,
+        `$(sync~spin)${GAP}${vscode.l10n.t('Smoke job on {0}: cancel', workbenchText(run.request.cluster))}`,
         'parallelismLayout.cancelSmokeJob',
         vscode.l10n.t('Cancel the smoke job'),
         document.uri.toString(),
@@ -39,7 +40,7 @@ export class SmokeLenses implements vscode.CodeLensProvider {
       return [];
     }
     const changed = !resolved || layoutHash(resolved) !== last.layoutHash;
-    const said = vscode.l10n.t('{0} on {1}, {2}', outcomeText(last), last.cluster, timeOf(last));
+    const said = vscode.l10n.t('{0} on {1}, {2}', outcomeText(last), workbenchText(last.cluster), timeOf(last));
     return lens(
       changed
         ? `$(history)${GAP}${vscode.l10n.t('Smoke job before the last change: {0}', said)}`

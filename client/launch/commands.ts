@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { workbenchText } from '../../layout';
 import type { Difference, ExportTarget } from '../../layout/launch';
 import { messageOf, showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
@@ -109,7 +110,10 @@ export async function compareLaunchFiles(document: vscode.TextDocument, argument
   if (drifts.some(({ differences }) => differences.length > 0)) {
     const separator = { label: '', kind: vscode.QuickPickItemKind.Separator };
     const items = drifts.flatMap(({ launch, differences }) => differenceItems(launch, differences));
-    await chooseDifference(document, launches, [...items, ...remember.flatMap((label) => [separator, { label }])]);
+    await chooseDifference(document, launches, [
+      ...items,
+      ...remember.flatMap((label) => [separator, { label: workbenchText(label) }]),
+    ]);
     return;
   }
   const unknown = drifts.flatMap((drift) => drift.unknown.map(({ key }) => key));
@@ -144,12 +148,12 @@ function differenceItems(launch: Launch, differences: readonly Difference[]): Di
     return [];
   }
   const items = differences.map((difference) => ({
-    label: difference.key,
-    detail: difference.message,
+    label: workbenchText(difference.key),
+    detail: workbenchText(difference.message),
     difference,
     launch,
   }));
-  return [{ label: nameOf(launch.uri), kind: vscode.QuickPickItemKind.Separator }, ...items];
+  return [{ label: workbenchText(nameOf(launch.uri)), kind: vscode.QuickPickItemKind.Separator }, ...items];
 }
 
 /** Opens the launch file beside the layout, both at a difference. */

@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { workbenchText } from '../../layout';
 import type { LaunchReading } from '../../layout/launch';
 import { degreesOf, readLaunchFile } from './read';
 import { addressOfLaunch } from './scriptLayouts';
@@ -75,7 +76,8 @@ function jobLenses(document: vscode.TextDocument, { reading, job }: ScriptJob): 
   const lens = (title: string, name = '', tooltip = '', ...arguments_: unknown[]) =>
     new vscode.CodeLens(at, { title, tooltip, command: name && `parallelismLayout.${name}`, arguments: arguments_ });
   const degrees = degreesOf(reading);
-  const title = job === '' ? degrees : [vscode.l10n.t('Job {0}', job), degrees].filter(Boolean).join(': ');
+  const title =
+    job === '' ? degrees : [workbenchText(vscode.l10n.t('Job {0}', job)), degrees].filter(Boolean).join(': ');
   const show = vscode.l10n.t('Show Ranks');
   const create = vscode.l10n.t('New Layout');
   const isDrawn = isDrawable(reading);

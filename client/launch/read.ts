@@ -1,4 +1,5 @@
 import * as vscode from 'vscode';
+import { workbenchText } from '../../layout';
 import type { ImportOptions, LaunchReading } from '../../layout/launch';
 import { showError } from '../notifications';
 import { nameOf } from '../paths';
@@ -75,7 +76,7 @@ export async function chooseJob(launch: Launch, options: ImportOptions = {}): Pr
   );
   const items = read.flatMap((one, index) => {
     const job = reading.jobs[index] ?? '';
-    const label = vscode.l10n.t('Job {0}', job);
+    const label = workbenchText(vscode.l10n.t('Job {0}', job));
     return typeof one === 'string' ? [] : [{ label, description: degreesOf(one), launch: { uri, reading: one, job } }];
   });
   const all = { label: vscode.l10n.t('Import without choosing'), description: degreesOf(reading), launch };

@@ -78,6 +78,22 @@ test('only the place that escapes its text shows notifications and progress', ()
   expect(callers).toEqual(['client/notifications.ts']);
 });
 
+/** Pick lists and lenses show icons for `$(name)`: those without a text of a file say here what they hold. */
+const OWN_TEXTS: Readonly<Record<string, string>> = {
+  'client/addModel.ts': 'the names of the table of models',
+  'client/grid/compareBase.ts': 'the items of client/layoutDocument.ts',
+  'client/planLayouts.ts': 'numbers, and keys that a change needs',
+  'client/verify/index.ts': 'a folder, or files',
+};
+
+test('texts of files are escaped in every pick list and lens', () => {
+  const shown = sources('client').filter((path) =>
+    /showQuickPick\(|new vscode\.CodeLens\(/.test(readFileSync(path, 'utf8')),
+  );
+  const bare = shown.filter((path) => !readFileSync(path, 'utf8').includes('workbenchText('));
+  expect(bare.map((path) => path.replaceAll('\\', '/')).sort()).toEqual(Object.keys(OWN_TEXTS));
+});
+
 test('no Markdown of the editor is trusted: a link in it would run commands', () => {
   const trusted = sources('client', 'server').filter((path) =>
     /isTrusted\s*[:=]|supportHtml/.test(readFileSync(path, 'utf8')),

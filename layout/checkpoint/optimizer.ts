@@ -194,6 +194,15 @@ function plainOptimizer(resume: Resume): PartVerdict {
   if (lost !== null || hasExpertOptimizer(saved) !== hasExpertOptimizer(now)) {
     return told('optimizer', { outcome: 'lost', because: lost ?? expertsApart(resume), ways: [FRESH] });
   }
+  if ((saved.paramsType === 'fp32') !== (now.paramsType === 'fp32')) {
+    return told('optimizer', {
+      outcome: 'lost',
+      because: `The optimizer states cannot be loaded: params_dtype ${saved.paramsType} → ${now.paramsType}, and an optimizer of parameters in fp32 names its states otherwise.`,
+      ways: [FRESH],
+      source: 'megatron/core/optimizer/optimizer.py sharded_state_dict',
+      proof: 'run',
+    });
+  }
   return told('optimizer', {
     outcome: 'loads',
     because:

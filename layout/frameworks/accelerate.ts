@@ -1,9 +1,10 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import { setWorld } from '../launch/jobWorld';
-import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
-import { at, optionsOf } from '../launch/tree';
-import { derived, Facts, isKnown } from '../launch/value';
+import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readOptions, readRows } from '../launch/optionRows';
+import { isOn, Options } from '../launch/options';
+import { at, optionsOf, textAtPath } from '../launch/tree';
+import { derived, Facts, isKnown, mapFound } from '../launch/value';
 import { readConfigured, setLaunchedWorld } from './configured';
 import { type Framework, parallelDegree, REPLICATE, type Sizes, shardDegree, sized, ULYSSES } from './framework';
 
@@ -117,9 +118,15 @@ export const accelerateLaunch: LaunchFamily<'accelerate'> = {
     evidence: (job) => (job.launchers.includes('accelerate') ? 'launcher' : null),
     read(job, context) {
       const facts = readConfigured(job, context, DOCUMENT);
-      for (const [key, path] of SIZES) {
-        const flag = path.split('.')[1] ?? '';
-        facts.set(key, job.launcherOptions?.has(flag) ? job.launcherOptions.integer(flag) : undefined);
+      const own = job.launcherOptions ?? new Options(new Map(), null);
+      readOptions(
+        own,
+        [...SIZES, ...MEGATRON].map(([key, path, kind]): OptionRow => [key, path.split('.')[1] ?? '', kind]),
+        facts,
+      );
+      readRecomputed(own, facts);
+      if (own.has('use_megatron_lm')) {
+        facts.engine = 'megatron';
       }
       setLaunchedWorld(job, facts);
       setProcesses(facts);
@@ -146,6 +153,19 @@ function setProcesses(facts: Facts): void {
   facts.set('cluster.gpus_per_node', each.value > 0 ? { value: each.value, source: nodes.source } : undefined);
 }
 
+const RECOMPUTED = 'megatron_lm_recompute_activations';
+
+/** Megatron-LM's `--recompute-activations`, which recomputes parts of a layer. */
+function readRecomputed(options: Options, facts: Facts): void {
+  const found = options.has(RECOMPUTED) ? options.boolean(RECOMPUTED) : undefined;
+  if (isOn(found)) {
+    facts.set(
+      'recompute.granularity',
+      mapFound(found, () => 'selective'),
+    );
+  }
+}
+
 function readAccelerate({ tree }: LaunchDocument): Facts {
   const facts = new Facts();
   readRows(tree, SIZES, facts);
@@ -162,13 +182,30 @@ function readAccelerate({ tree }: LaunchDocument): Facts {
       facts.setDefault('parallelism.dp', dp.value);
     }
   }
-  facts.engine = at(tree, 'megatron_lm_config') ? 'megatron' : null;
+  const megatron = at(tree, 'megatron_lm_config');
+  facts.engine = megatron ? 'megatron' : null;
+  readRecomputed(optionsOf(megatron), facts);
   const options = optionsOf(tree);
+  const precision = textAtPath(tree, 'mixed_precision');
+  if (megatron && (precision === 'bf16' || precision === 'fp16')) {
+    readRows(tree, [['model.params_dtype', 'mixed_precision', 'type']], facts);
+  }
   setWorld(facts, {
     nodes: options.integer('num_machines'),
     total: options.integer('num_processes') ?? { unknown: 'num_processes' },
   });
   setProcesses(facts);
-  listUnmappedTree(tree, '', pathsIn([...SIZES, ...MEGATRON], 'num_machines', 'num_processes'), facts);
+  listUnmappedTree(
+    tree,
+    '',
+    pathsIn(
+      [...SIZES, ...MEGATRON],
+      'num_machines',
+      'num_processes',
+      RECOMPUTED,
+      ...(megatron ? ['mixed_precision'] : []),
+    ),
+    facts,
+  );
   return facts;
 }

@@ -57,7 +57,9 @@ function isTraced(one: LaunchValue, reading: LaunchReading, known: ReadonlyMap<s
     return saysValue(text, value) || saysValue(text, value.match(/\d+/g) ?? []);
   }
   // a switch or the name of a type says these
-  return /\.(params_dtype|order)$/.test(key) ? /^["']?(-|\+|true|false|\w)/i.test(text) : saysValue(text, value);
+  return /\.(params_dtype|order|granularity)$/.test(key)
+    ? /^["']?(-|\+|true|false|\w)/i.test(text)
+    : saysValue(text, value);
 }
 
 /** Whether a text begins with a value, or with an expression that makes one. */

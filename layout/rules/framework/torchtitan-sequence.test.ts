@@ -16,17 +16,17 @@ test('torchtitan-sequence', () => {
     'one rank': job(1, 'tp: 1', 8191),
   });
   expect(said).toMatchInlineSnapshot(`
-    "tp does not divide the length: error at "8190": seq_length 8190 is not a multiple of tp 4. Use 8188 or 8192.
+    "tp does not divide the length: warning at "8190": seq_length 8190 is not a multiple of tp 4. Use 8188 or 8192.
       = torchtitan: The number of tokens per pipeline microbatch (8190) must be divisible by 4 for the configured sequence/context parallelism.
       = at "4": tp is 4 here
       = suggestion: Change seq_length to 8188: sequence: {seq_length: [-8190-]{+8188+}}
       = suggestion: Change seq_length to 8192: sequence: {seq_length: [-8190-]{+8192+}}
-    context parallelism cuts twice: error at "8196": seq_length 8196 is not a multiple of 2 x cp 4 = 8. Use 8192 or 8200.
+    context parallelism cuts twice: warning at "8196": seq_length 8196 is not a multiple of 2 x cp 4 = 8. Use 8192 or 8200.
       = torchtitan: The number of tokens per pipeline microbatch (8196) must be divisible by 8 for the configured sequence/context parallelism.
       = at "4": cp is 4 here
       = suggestion: Change seq_length to 8192: sequence: {seq_length: [-8196-]{+8192+}}
       = suggestion: Change seq_length to 8200: sequence: {seq_length: [-8196-]{+8200+}}
-    both: error at "8196": seq_length 8196 is not a multiple of tp 2 x 2 x cp 2 = 8. Use 8192 or 8200.
+    both: warning at "8196": seq_length 8196 is not a multiple of tp 2 x 2 x cp 2 = 8. Use 8192 or 8200.
       = torchtitan: The number of tokens per pipeline microbatch (8196) must be divisible by 8 for the configured sequence/context parallelism.
       = at "2": tp is 2 here
       = at "2": cp is 2 here

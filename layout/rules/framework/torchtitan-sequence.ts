@@ -6,10 +6,10 @@ import { otherSource } from '../source';
 
 export const torchtitanSequence: Rule = {
   code: 'torchtitan-sequence',
-  severity: 'error',
+  severity: 'warning',
   title: 'The tokens of a micro-batch do not divide among their ranks',
-  effect: 'torchtitan stops on every rank',
-  what: 'The tokens of a micro-batch (`seq_length * micro_batch_size`) of a torchtitan job are not a multiple of `tp` (sequence parallelism, which is on unless `sequence_parallel: false`) times `2 * cp` (with `cp` above 1). It is a warning where the micro-batch is not written, or only each sequence is no multiple: versions that cut sequence by sequence stop, others do not.',
+  effect: 'the training loop of torchtitan stops on every rank, or a layer fails',
+  what: 'The tokens of a micro-batch (`seq_length * micro_batch_size`) of a torchtitan job are not a multiple of `tp` (sequence parallelism, which is on unless `sequence_parallel: false`) times `2 * cp` (with `cp` above 1). Each sequence is held as well: versions that cut sequence by sequence stop there. It is a warning, because `ParallelDims` itself takes such degrees; only the `Trainer`, which knows the tokens, stops.',
   why: 'Sequence parallelism and context parallelism cut the tokens among their ranks. Without the check, shapes differ between ranks and a reshape fails in the first layer.',
   failing:
     'layout: 1\nworld_size: 4\nlaunch: {family: torchtitan}\nparallelism: {tp: 4}\nsequence: {seq_length: 8190}\nbatch: {micro_batch_size: 1}\n',
@@ -40,7 +40,6 @@ export const torchtitanSequence: Rule = {
     const isSure = micro?.value !== undefined && tokens % divisor !== 0;
     const others = tokens % divisor === 0 ? `, only the ${tokens} tokens of a micro-batch are` : '';
     yield {
-      ...(!isSure && { severity: 'warning' as const }),
       message: isSure
         ? `seq_length ${length}${tokens === length ? '' : ` x micro_batch_size ${micro?.value} = ${tokens} tokens`} is not a multiple of ${by}. Use ${eitherNumber(better)}.`
         : `seq_length ${length} is not a multiple of ${by}${others}: versions of torchtitan that cut each sequence fail. Use ${eitherNumber(better)}.`,

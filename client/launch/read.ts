@@ -54,7 +54,7 @@ export async function readLaunchFile(uri: vscode.Uri, options: ImportOptions = {
     path === uri.path ? currentText(uri, most) : isInside(path) ? currentText(uri.with({ path }), most, root) : null;
   const reading = await readLaunch(uri.path, read, LAUNCH_LIMITS, options);
   if (!reading) {
-    return vscode.l10n.t('{0} cannot be read: it is missing, larger than 16 MB, or no text.', nameOf(uri));
+    return vscode.l10n.t('{0} cannot be read: it is missing, larger than 16 MiB, or no text.', nameOf(uri));
   }
   return reading.family === null ? vscode.l10n.t('{0} starts no training job that can be read.', nameOf(uri)) : reading;
 }

@@ -271,6 +271,15 @@ const WITHOUT_FIELD: ReadonlySet<string> = new Set([
   ...['fake_process_group', 'fp4_param_gather'],
 ]);
 
+/** Fields of models with latent attention (MLATransformerConfig); a recipe of another model refuses them. */
+const LATENT_FIELDS: ReadonlySet<string> = new Set([
+  'q_lora_rank',
+  'kv_lora_rank',
+  'qk_head_dim',
+  'qk_pos_emb_head_dim',
+  'v_head_dim',
+]);
+
 /** The length of the data's sequences, over which the model's wins. */
 const OPTIONS: readonly OptionRow[] = [
   ['sequence.seq_length', 'dataset.sequence_length', 'integer'],
@@ -303,18 +312,17 @@ function readBridge(tree: Tree, flags: ReadonlyMap<string, Option>, blocked: Rea
 
 /** Megatron Bridge's configuration as YAML overrides of a recipe. */
 export function writeBridge(writer: LayoutWriter): string {
+  const isLatent = writer.meant('model.multi_latent_attention') === true;
+  const hasField = (name: string) => !WITHOUT_FIELD.has(name) && (isLatent || !LATENT_FIELDS.has(name));
   const options = megatronOptions(writer, 'field');
-  const without = options.filter(([, name]) => WITHOUT_FIELD.has(name));
-  for (const [key] of without) {
+  for (const [key] of options.filter(([, name]) => !hasField(name))) {
     writer.used.delete(key);
   }
   const sectionOf = (name: string) =>
     Object.keys(SECTIONS).findLast((section) => SECTIONS[section]?.includes(name)) ?? 'model';
   const length = writer.written('sequence.seq_length');
   return writer.yaml([
-    ...options.flatMap(([, name, value]) =>
-      WITHOUT_FIELD.has(name) ? [] : [[`${sectionOf(name)}.${name}`, value] as const],
-    ),
+    ...options.flatMap(([, name, value]) => (hasField(name) ? [[`${sectionOf(name)}.${name}`, value] as const] : [])),
     ...(length === undefined ? [] : [['dataset.sequence_length', length] as const]),
   ]);
 }

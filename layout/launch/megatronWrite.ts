@@ -70,10 +70,14 @@ function plainOptions(
   return PLAIN_OPTIONS.flatMap((option): WrittenOption[] => {
     // ZeRO is an option of Megatron-DeepSpeed alone
     const key = option.key === 'optimizer.zero_stage' ? null : keyOf(option.key);
-    const value = key === null ? undefined : writer.written(key);
+    // a flag takes at least one value: an empty list, which is the default of all that take lists, cannot be said
+    const isEmpty = spelling === 'flag' && key !== null && isEmptyList(writer.values.get(key)?.value);
+    const value = key === null || isEmpty ? undefined : writer.written(key);
     return key === null || value === undefined ? [] : [[key, ...spelled(option, value, spelling)]];
   });
 }
+
+const isEmptyList = (value: FactValue | undefined): boolean => Array.isArray(value) && value.length === 0;
 
 /** The name and value of an option; the flag that turns something off is on where its key is false. */
 function spelled({ names, field, kind, opposite, choice }: PlainOption, value: FactValue, spelling: Spelling) {

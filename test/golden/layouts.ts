@@ -7,14 +7,18 @@ import { passingText } from '../../layout/rules/page';
 import { loadGolden } from './golden';
 import { type ParallelInput, parallelText, type TopologyInput, topologyText } from './inputs';
 
-const FOLDER = join(import.meta.dirname, '../../examples');
+const layoutsIn = (folder: string): ReadonlyMap<string, string> =>
+  new Map(
+    readdirSync(join(import.meta.dirname, folder))
+      .filter((name) => name.endsWith('.layout.yaml'))
+      .map((name) => [name, readFileSync(join(import.meta.dirname, folder, name), 'utf8')]),
+  );
 
 /** The layouts that ship with the program, by their names. */
-export const EXAMPLES: ReadonlyMap<string, string> = new Map(
-  readdirSync(FOLDER)
-    .filter((name) => name.endsWith('.layout.yaml'))
-    .map((name) => [name, readFileSync(join(FOLDER, name), 'utf8')]),
-);
+export const EXAMPLES = layoutsIn('../../examples');
+
+/** What launch files of the frameworks' own repositories are imported as. */
+export const IMPORTED = layoutsIn('../../docs/frameworks/examples');
 
 const degree = fc.constantFrom(1, 2, 4);
 const degrees = fc.record({ tp: degree, cp: degree, pp: degree, ep: degree, dp: degree });

@@ -6,7 +6,7 @@ import { EXPORT_TARGETS, type ExportTarget, exportLayout } from '../../layout/la
 import { PLAIN_OPTIONS } from '../../layout/launch/megatron';
 import { runs } from '../harness/property';
 import { goldenText } from './golden';
-import { EXAMPLES, homogeneousLayouts, SHAPES } from './layouts';
+import { EXAMPLES, homogeneousLayouts, IMPORTED, SHAPES } from './layouts';
 
 /** The options of each framework with the kinds of their values, as tools/frameworks/options.py recorded them. */
 const RECORDED: { readonly options: Readonly<Record<string, string>> } = JSON.parse(goldenText('options.json'));
@@ -31,7 +31,8 @@ const REFUSED: Readonly<Record<ExportTarget, (text: string) => string[]>> = {
     Object.entries<unknown>(parse(text).MODEL_ARGS).flatMap(([flag, value]) =>
       refusedWords([flag, ...(value === true ? [] : String(value).split(' '))], ...MEGATRON),
     ),
-  bridge: (text) => refusedValues(leavesOf(parse(text)), (path) => OPTIONS.bridge?.get(path)),
+  bridge: (text) =>
+    refusedValues(leavesOf(parse(text)), bridgeKind(parse(text).model?.multi_latent_attention === true)),
   'nemo-rl': (text) => refusedValues(leavesOf(parse(text)), nemoKind),
   verl: (text) =>
     refusedValues(
@@ -45,10 +46,18 @@ const REFUSED: Readonly<Record<ExportTarget, (text: string) => string[]>> = {
   'ntp-config': (text) => refusedKeywords(text, 'ntp-config'),
 };
 
+/** The kinds of a field of Megatron Bridge; models with latent attention have more. */
+function bridgeKind(isLatent: boolean): (path: string) => string | undefined {
+  return (path) => {
+    const kinds = [OPTIONS.bridge?.get(path), isLatent ? OPTIONS['bridge-mla']?.get(path) : undefined];
+    return kinds.filter((kind) => kind !== undefined).join('|') || undefined;
+  };
+}
+
 /** Fields of the model in Megatron Bridge have no name of their own in a recipe of NeMo-RL. */
 function nemoKind(path: string): string | undefined {
   const [, field] = /^policy\.megatron_cfg\.model_overrides\.(\w+)$/.exec(path) ?? [];
-  return field === undefined ? OPTIONS['nemo-rl']?.get(path) : OPTIONS.bridge?.get(`model.${field}`);
+  return field === undefined ? OPTIONS['nemo-rl']?.get(path) : bridgeKind(true)(`model.${field}`);
 }
 
 /** The words of a command as a shell reads them: quotes are taken off, nothing is expanded. */
@@ -191,7 +200,9 @@ function refusedOf(text: string, target: ExportTarget): string[] {
 
 describe.each(EXPORT_TARGETS)('%s', (target) => {
   test('the framework takes the export of every example', () => {
-    const refused = [...EXAMPLES].flatMap(([name, text]) => refusedOf(text, target).map((what) => `${name}: ${what}`));
+    const refused = [...EXAMPLES, ...IMPORTED].flatMap(([name, text]) =>
+      refusedOf(text, target).map((what) => `${name}: ${what}`),
+    );
     expect(refused).toEqual([]);
   });
 
@@ -218,6 +229,8 @@ test('what a framework does not take is refused here', () => {
   expect(refusedSettings(['--parallelism.no_enable_sequence_parallel'])).toEqual([]);
   expect(refusedSettings(['--parallelism.enable_sequence_parallel', 'true'])).toHaveLength(1);
   expect(REFUSED.bridge('model: {disable_bias_linear: true}')).toHaveLength(1);
+  expect(REFUSED.bridge('model: {kv_lora_rank: 32}')).toHaveLength(1);
+  expect(REFUSED.bridge('model: {multi_latent_attention: true, kv_lora_rank: 32}')).toEqual([]);
 });
 
 /** Values of texts that the format leaves to the framework, and of lists that have a length. */

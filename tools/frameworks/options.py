@@ -41,7 +41,6 @@ SOURCES = {
 # the classes of the sections of a configuration; a section may be one of several
 BRIDGE = (
     ("model", "GPTModelProvider"),
-    ("model", "MLATransformerConfig"),
     ("model", "HybridModelProvider"),
     ("model", "Qwen25VLModelProvider"),
     ("train", "TrainingConfig"),
@@ -53,6 +52,8 @@ BRIDGE = (
     ("dataset", "GPTDatasetConfig"),
     ("mixed_precision", "MixedPrecisionConfig"),
 )
+# the fields that its models with latent attention have beside
+BRIDGE_LATENT = "MLATransformerConfig"
 NEMO_RL = (
     ("policy", "PolicyConfig"),
     ("policy.generation", "VllmConfig"),
@@ -253,13 +254,16 @@ def recorded(folder: Path) -> dict[str, Options]:
     titan = Classes(*tree("torchtitan", "torchtitan/config"))
     reinforcement = Classes(*tree("nemo-rl", "nemo_rl"))
     nonuniform = Classes(*tree("megatron-dev", "megatron/core"))
+    provided = joined(*(bridge.options(name, f"{section}.", depth=3) for section, name in BRIDGE))
+    latent = bridge.options(BRIDGE_LATENT, "model.", depth=3)
     dev = megatron_of(folder, "megatron-dev")["megatron-dev"]
     main = megatron_of(folder, "megatron")
     return {
         **main,
         # what dev has beside main
         "megatron-dev": {name: kind for name, kind in dev.items() if name not in main["megatron"]},
-        "bridge": joined(*(bridge.options(name, f"{section}.", depth=3) for section, name in BRIDGE)),
+        "bridge": provided,
+        "bridge-mla": {name: kind for name, kind in latent.items() if provided.get(name) != kind},
         "torchtitan": titan.options("ParallelismConfig", "parallelism.") | titan.options("TrainingConfig", "training."),
         "verl": of_trainer(folder, "ppo_megatron_trainer"),
         "verl-fsdp": of_trainer(folder, "ppo_trainer"),

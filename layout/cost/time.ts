@@ -97,7 +97,7 @@ export interface StepTime {
   readonly seconds: number;
   /** Forward and backward pass of the slowest stage for one micro-batch. */
   readonly microbatchSeconds: number;
-  /** Share of the step in which a stage waits for others. */
+  /** Share of the step in which a stage waits for others, of all stages on average: what ramps and uneven stages leave idle. */
   readonly bubble: number;
   readonly dataParallelSeconds: number;
   readonly optimizerSeconds: number;
@@ -113,7 +113,8 @@ export function stepTime(job: CostJob, calibration: Calibration = calibrationOf(
   const most = (seconds: (stage: StageTime) => number) => Math.max(...stages.map(seconds));
   const slowest = most(({ microbatch }) => microbatch);
   const vpp = Math.max(...job.stages.map((chunks) => chunks.length));
-  const ramp = (stages.reduce((total, { microbatch }) => total + microbatch, 0) - slowest) / vpp;
+  const together = stages.reduce((total, { microbatch }) => total + microbatch, 0);
+  const ramp = (together - slowest) / vpp;
   const pipeline = count * slowest + ramp + clock.waits(slowest);
   const [dataParallel, optimizer] = [most((stage) => stage.dataParallel), most((stage) => stage.optimizer)];
   const links = most((stage) => stage.links);
@@ -123,7 +124,7 @@ export function stepTime(job: CostJob, calibration: Calibration = calibrationOf(
   return {
     seconds,
     microbatchSeconds: slowest,
-    bubble: ramp / (count * slowest + ramp),
+    bubble: 1 - (count * together) / stages.length / (count * slowest + ramp),
     dataParallelSeconds: dataParallel,
     optimizerSeconds: optimizer,
     mfu: flops / (seconds * job.hardware.gpu.flops[job.compute]),

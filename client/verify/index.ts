@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Verification } from '../../jobs';
+import { workbenchText } from '../../layout';
 import { RunOutcome, type RunReport } from '../../picture/runOutcome';
 import { CancellableTasks } from '../cancellableTasks';
 import { command } from '../command';
@@ -180,12 +181,49 @@ function pathsOf(argument: unknown): readonly string[] | undefined {
   return argument.paths.filter((path): path is string => typeof path === 'string');
 }
 
-/** Asks for a folder or for files: most systems' dialogs take one or the other. */
+/** How many folders beside a layout are looked into, and offered. */
+const MAX_LOOKED_INTO = 40;
+const MAX_OFFERED = 8;
+
+/** The names that dumps of ranks and logs usually have. */
+const OF_A_RUN = /nccl_trace|rank[_-]?\d+|\.(?:log|out|err)$/i;
+
+/** The folders beside a layout that seem to hold what a run left, with how many such files each has. */
+async function runFolders(layout: vscode.Uri): Promise<readonly { readonly name: string; readonly count: number }[]> {
+  const list = async (uri: vscode.Uri) => {
+    try {
+      return await vscode.workspace.fs.readDirectory(uri);
+    } catch {
+      // nothing is offered of a folder that cannot be read
+      return [];
+    }
+  };
+  const parent = vscode.Uri.joinPath(layout, '..');
+  const folders = (await list(parent))
+    .filter(([, type]) => type === vscode.FileType.Directory)
+    .slice(0, MAX_LOOKED_INTO);
+  const found = folders.map(async ([name]) => {
+    const files = await list(vscode.Uri.joinPath(parent, name));
+    return { name, count: files.filter(([file]) => OF_A_RUN.test(file)).length };
+  });
+  return (await Promise.all(found)).filter(({ count }) => count > 0).slice(0, MAX_OFFERED);
+}
+
+/** Asks for a folder or for files: most systems' dialogs take one or the other. Folders beside the layout that seem to be of a run come first. */
 async function choosePaths(layout: vscode.Uri): Promise<readonly string[] | undefined> {
-  const folder = { label: vscode.l10n.t('Folder of dumps and logs...'), isFolder: true };
-  const files = { label: vscode.l10n.t('Files...'), isFolder: false };
+  const near = (await runFolders(layout)).map(({ name, count }) => ({
+    label: workbenchText(name),
+    description: vscode.l10n.t('{0} dumps or logs', count),
+    isFolder: true,
+    path: vscode.Uri.joinPath(layout, '..', name).fsPath,
+  }));
+  const folder = { label: vscode.l10n.t('Folder of dumps and logs...'), isFolder: true, path: null };
+  const files = { label: vscode.l10n.t('Files...'), isFolder: false, path: null };
   const placeHolder = vscode.l10n.t('Where are the Flight Recorder dumps, NCCL RAS answers and logs of the run?');
-  const kind = await vscode.window.showQuickPick([folder, files], { placeHolder });
+  const kind = await vscode.window.showQuickPick([...near, folder, files], { placeHolder });
+  if (kind && kind.path !== null) {
+    return [kind.path];
+  }
   const chosen =
     kind &&
     (await vscode.window.showOpenDialog({

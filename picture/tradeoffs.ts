@@ -280,7 +280,8 @@ function marks(plot: Plot, { now, base, change, run }: Weighed): Shape[] {
     ...(change ? openMark(plot, change, triangle) : []),
     ...(run ? [runMarkOf(plot, run)] : []),
   ];
-  return [...all.flatMap(({ shapes }) => shapes), ...labelsOf(all, plot)];
+  // a mark near another one is seen over its name
+  return [...labelsOf(all, plot), ...all.flatMap(({ shapes }) => shapes)];
 }
 
 /** This layout: its error as an ellipse, and a diamond. */

@@ -83,7 +83,6 @@ const OWN_TEXTS: Readonly<Record<string, string>> = {
   'client/addModel.ts': 'the names of the table of models',
   'client/grid/compareBase.ts': 'the items of client/layoutDocument.ts',
   'client/planLayouts.ts': 'numbers, and keys that a change needs',
-  'client/verify/index.ts': 'a folder, or files',
 };
 
 test('texts of files are escaped in every pick list and lens', () => {

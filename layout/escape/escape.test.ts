@@ -67,6 +67,32 @@ describe('JSON', () => {
   });
 });
 
+test('YAML 1.1, which kubectl and PyYAML read, has the same texts', () => {
+  const texts = [
+    'yes',
+    'No',
+    'on',
+    'OFF',
+    'y',
+    'n',
+    '1_000',
+    '010',
+    '0o17',
+    '1:30',
+    '0b1',
+    '.inf',
+    '~',
+    '2001-01-01',
+    '<<',
+    '=',
+    'null',
+    '1e5',
+    'a',
+  ];
+  const data = { list: texts, ...Object.fromEntries(texts.map((text) => [`key of ${text}`, text])) };
+  expect(parse(yamlText(data), { version: '1.1', merge: true })).toEqual(data);
+});
+
 describe('YAML, Python and CSV', () => {
   test.each([...ATTACKS, ...MORE, EVERY.replaceAll(/\p{Cs}/gu, '')])(
     'hold %# as a value, and command nothing',

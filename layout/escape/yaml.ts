@@ -10,10 +10,13 @@ const COMMAND = /^\s*::|#(?=#(?:vso)?\[)/i;
  * @param flow whether lists and maps are written on one line
  */
 export function yamlText(value: unknown, { flow = false }: { readonly flow?: boolean } = {}): string {
-  const document = new Document(value, { aliasDuplicateObjects: false });
+  // kubectl and PyYAML read YAML 1.1, in which more words are numbers and booleans
+  const document = new Document(value, { aliasDuplicateObjects: false, compat: 'yaml-1.1' });
   visit(document, {
     Scalar(_, node) {
-      if (typeof node.value === 'string' && (unsafeCharactersIn(node.value).length > 0 || COMMAND.test(node.value))) {
+      // PyYAML takes a lone `=` for a value of a kind of its own
+      const isSpecial = (text: string) => unsafeCharactersIn(text).length > 0 || COMMAND.test(text) || text === '=';
+      if (typeof node.value === 'string' && isSpecial(node.value)) {
         node.type = Scalar.QUOTE_DOUBLE;
       }
     },

@@ -49,8 +49,11 @@ export function layoutOf(row) {
 }
 
 /** What Megatron Bridge's recipes of these models set (src/megatron/bridge/perf_recipes/{qwen,gpt_oss}). */
-const dispatcherOf = ({ framework, model }) =>
-  /^Megatron-Bridge/.test(framework) && /Qwen3_30B|GPT OSS/.test(model.name) ? 'flex' : undefined;
+const dispatcherOf = ({ framework, model, precision }) =>
+  /^Megatron-Bridge/.test(framework) &&
+  (/Qwen3_30B/.test(model.name) || (/GPT OSS/.test(model.name) && precision !== 'bf16'))
+    ? 'flex'
+    : undefined;
 
 const argsOf = ({ args }) => args ?? {};
 

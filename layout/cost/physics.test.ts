@@ -39,6 +39,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
     granularity: fc.constantFrom('none', 'selective', 'full'),
     modules: fc.subarray(['core_attn', 'mlp', 'moe', 'moe_act', 'layernorm', 'shared_experts']),
     compute: fc.constantFrom('bf16', 'fp16', 'fp8', 'fp4'),
+    quantizeBytes: fc.constantFrom(0, 5, 10),
     dispatcher: fc.constantFrom('allgather', 'alltoall', 'flex'),
     captured: fc.subarray(['attention', 'mlp', 'moe'] as Block[]),
     exchange: fc.constantFrom('p2p', 'all_gather', 'a2a'),
@@ -142,7 +143,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
       },
       compute: one.compute,
       inputBytes: 2,
-      quantizeBytes: 0,
+      quantizeBytes: one.quantizeBytes,
       dispatcher: one.dispatcher,
       groupedExperts: grouped,
       captured: one.captured,
@@ -223,7 +224,11 @@ test('no step is longer with a faster part', () => {
       { ...hardware, gpu: { ...gpu, memoryBytesPerSecond: 2 * gpu.memoryBytesPerSecond } },
       {
         ...hardware,
-        gpu: { ...gpu, flops: { ...gpu.flops, [job.compute]: 2 * gpu.flops[job.compute], bf16: 2 * gpu.flops.bf16 } },
+        gpu: {
+          ...gpu,
+          products: { ...gpu.products, [job.compute]: 2 * gpu.products[job.compute], bf16: 2 * gpu.products.bf16 },
+          attention: 2 * gpu.attention,
+        },
       },
     ];
     const { seconds } = stepTime(job);
@@ -260,4 +265,14 @@ test('traffic by link is the table of one rank, and bytes of a ring do not depen
       expect(nvlinkBytes).toBeGreaterThanOrEqual((all[stage]?.nvlinkBytes ?? 0) * (1 - 1e-12));
     });
   });
+});
+
+test('no kernel of a GPU reaches more than its data sheet states', () => {
+  for (const { name, flops, products, attention } of GPUS) {
+    for (const type of ['fp32', 'bf16', 'fp16', 'fp8', 'fp4'] as const) {
+      expect(products[type] / flops[type], `${name} ${type}`).toBeGreaterThan(0.3);
+      expect(products[type], `${name} ${type}`).toBeLessThanOrEqual(flops[type]);
+    }
+    expect(attention, name).toBeLessThan(flops.bf16);
+  }
 });

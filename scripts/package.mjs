@@ -2,7 +2,7 @@
 // parallelism-layout-web.vsix (editors in a browser) and parallelism-layout.tgz (npm: command line and language server);
 // `node scripts/package.mjs npm` writes the last one alone.
 import { execSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createVSIX } from '@vscode/vsce';
 
@@ -64,6 +64,13 @@ function stage(name, files, content) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
     cpSync(file, join(folder, file), { recursive: true });
   }
-  writeFileSync(join(folder, 'package.json'), `${JSON.stringify({ ...content, files: ['**'] }, null, 2)}\n`);
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ ...content, files: ['**'] }));
+  // programs read it: white space would be a tenth of it
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (name.endsWith('.json')) {
+      const path = join(folder, name);
+      writeFileSync(path, JSON.stringify(JSON.parse(readFileSync(path, 'utf8'))));
+    }
+  }
   return folder;
 }

@@ -140,6 +140,7 @@ describe('what a layout takes from the checkpoint of another', () => {
   >([
     ['slime', '', 'tp: 2', 8, [sharded], ['model loads', 'optimizer after', 'rng lost', 'rerun lost', 'data loads']],
     ['megatron-bridge', 'ep: 2', 'ep: 2', 4, [sharded], ['model loads', 'optimizer loads', 'rng after', 'rerun loads']],
+    ['megatron-bridge', 'ep: 2', 'ep: 4', 8, [sharded], ['model loads', 'optimizer loads', 'rng loads', 'rerun loads']],
     ['megatron-bridge', 'tp: 2', '', 8, [sharded], ['model loads', 'optimizer after', 'rng lost', 'rerun lost']],
     ['nemo-rl', '', '', 8, [sharded], ['model loads', 'optimizer loads', 'rng lost', 'rerun loads', 'data loads']],
     ['nemo-rl, engine: fsdp', '', 'tp: 2', 4, [], ['model loads', 'optimizer loads', 'rng lost', 'data loads']],

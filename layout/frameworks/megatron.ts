@@ -8,12 +8,15 @@ const BRIDGE_CHECKPOINTING = 'NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/tr
 const sameStages = (saved: CheckpointSizes, now: CheckpointSizes): boolean =>
   saved.tp === now.tp && saved.pp === now.pp;
 
+/** How many data-parallel ranks have random states of their own; 1 where they share them. */
+const ranksWithStates = ({ ep, dp, cp }: CheckpointSizes): number => (ep > 1 ? dp * cp : 1);
+
 /** Where Megatron Bridge decides otherwise than Megatron-LM. */
 const BRIDGE_CHECKPOINT: readonly CheckpointFact[] = [
   {
     parts: ['rng'],
     changed: ['dp', 'cp', 'ep'],
-    when: (saved, now) => sameStages(saved, now) && (saved.ep > 1 || now.ep > 1),
+    when: (saved, now) => sameStages(saved, now) && ranksWithStates(saved) !== ranksWithStates(now),
     outcome: 'after',
     because:
       'with ep above 1 every data-parallel rank has states of its own, and the load ends where they are missing.',

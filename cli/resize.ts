@@ -8,7 +8,6 @@ import {
   grouped,
   isPlainPatch,
   jsonText,
-  type KeyDifference,
   type LayoutFacts,
   layoutName,
   type NodeLoss,
@@ -23,7 +22,7 @@ import {
   terminalLine,
   terminalLines,
 } from '../layout';
-import { type LaunchChange, type LaunchPatch, launchChange, shortName, unifiedDiff } from '../layout/launch';
+import { handLine, type LaunchChange, type LaunchPatch, launchChange, shortName, unifiedDiff } from '../layout/launch';
 import { memory } from '../picture/cost';
 import { checkpointJson, checkpointText } from './checkpoint';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
@@ -270,9 +269,6 @@ function* launchText({ patches, byHand }: LaunchChange): Iterable<string> {
   yield patches && byHand.length > 0 ? '\nTo change by hand in the launch files:\n' : '';
   yield* patches ? byHand.map((change) => `  ${handLine(change)}\n`) : [];
 }
-
-const handLine = ({ path, before, after }: KeyDifference): string =>
-  terminalLine(`${path.join('.')} ${before ?? 'unset'} → ${after ?? 'unset'}`);
 
 /** The patch of the launch files; what is left to a person goes to standard error. */
 function* patchText({ file }: Asked, { patches, byHand }: LaunchChange): Iterable<string> {

@@ -61,7 +61,7 @@ async function mayExport(document: vscode.TextDocument, said: ServerDiagnostics)
 /** Opens what another layout changes in the launch files that this one names: a patch, with what is left to a person above it. */
 export async function openLaunchPatch(document: vscode.TextDocument, text: string): Promise<void> {
   const launches = await readLaunchFiles(await namedFiles(document));
-  const { launchChange, unifiedDiff } = await engine();
+  const { handLine, launchChange, unifiedDiff } = await engine();
   const readings = launches.map(({ reading }) => reading);
   const { patches, byHand } = launchChange(document.uri.path, understoodDocument(document), text, readings);
   if (!patches) {
@@ -70,9 +70,7 @@ export async function openLaunchPatch(document: vscode.TextDocument, text: strin
     );
     return;
   }
-  const left = byHand.map(
-    ({ path, before, after }) => `# to change by hand: ${path.join('.')} ${before ?? 'unset'} -> ${after ?? 'unset'}\n`,
-  );
+  const left = byHand.map((change) => `# to change by hand: ${handLine(change)}\n`);
   const diffs = patches.flatMap(({ files }) =>
     [...files].map(([path, { before, after: now }]) =>
       unifiedDiff(vscode.workspace.asRelativePath(document.uri.with({ path }), false), before, now),

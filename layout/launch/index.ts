@@ -3,7 +3,7 @@ export { type Difference, type Drift, driftBetween, lastPart, shortName } from '
 export { type DriftCase, type DriftFix, launchFix, layoutFix } from './driftFixes';
 export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './importedLayout';
 export { checkLaunch, type LaunchDiagnostic } from './launchDiagnostics';
-export { type LaunchChange, type LaunchPatch, launchChange, launchPatch, unifiedDiff } from './launchPatch';
+export { handLine, type LaunchChange, type LaunchPatch, launchChange, launchPatch, unifiedDiff } from './launchPatch';
 export {
   type ImportOptions,
   type LaunchPlace,

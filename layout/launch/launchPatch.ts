@@ -1,5 +1,5 @@
 import { type Understood, understand } from '../check';
-import { patchName } from '../escape';
+import { patchName, terminalLine } from '../escape';
 import { applyEdits } from '../format/edit';
 import { isKeyPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
@@ -81,6 +81,10 @@ export function launchChange(
     ),
   };
 }
+
+/** A change that is left to a person, on one line. */
+export const handLine = ({ path, before, after }: KeyDifference): string =>
+  terminalLine(`${path.join('.')} ${before ?? 'unset'} → ${after ?? 'unset'}`);
 
 /** Each fix ends a difference and brings none, so that this comes to an end. */
 function firstFix(file: string, text: string, reading: LaunchReading) {

@@ -64,14 +64,18 @@ export class GridApp {
         const { layout } = this.#model;
         if (layout) {
           this.api.postMessage({ type: 'writeRecovery', way, ranks: this.#failed(layout) });
-          this.#remember({ failed: [] });
-          this.#render();
+          this.#unmark();
         }
       },
       revealModule: (module) => api.postMessage({ type: 'reveal', module }),
       revealLine: (line) => api.postMessage({ type: 'revealLine', line }),
       fixLine: (line) => api.postMessage({ type: 'fixLine', line }),
-      tryChange: (kind, index, how) => api.postMessage({ type: 'tryChange', kind, index, how }),
+      tryChange: (kind, index, how) => {
+        api.postMessage({ type: 'tryChange', kind, index, how });
+        if (kind === 'resized' && how === 'apply') {
+          this.#unmark();
+        }
+      },
       addKey: (key) => api.postMessage({ type: 'addKey', key }),
       announce: (text) => this.#screen.announce(text),
       copy: (text, what) => this.#copy(text, what),
@@ -446,6 +450,11 @@ export class GridApp {
 
   #writeFailed(ranks: readonly number[]): void {
     this.api.postMessage({ type: 'writeFailed', ranks });
+    this.#unmark();
+  }
+
+  /** Takes all marks away: the layout that is written has none of the failed ranks. */
+  #unmark(): void {
     this.#remember({ failed: [] });
     this.#render();
   }

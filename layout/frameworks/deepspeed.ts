@@ -1,4 +1,4 @@
-import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
+import type { Evidence, LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import { setWorld } from '../launch/jobWorld';
 import { hasFlag, type Job } from '../launch/launchers';
@@ -210,13 +210,7 @@ export const deepspeedLaunch: LaunchFamily<'deepspeed'> = {
   name: 'deepspeed',
   defaults: [],
   command: {
-    // a script of any name that is handed a configuration is DeepSpeed's, unless it takes Megatron-LM's sizes
-    evidence: (job) =>
-      configurationOf(job) === null
-        ? null
-        : hasFlag(job, '--num-layers', '--micro-batch-size', '--tensor-model-parallel-size')
-          ? 'launcher'
-          : 'configuration',
+    evidence: evidenceOf,
     read: readCommand,
   },
   document: {
@@ -233,26 +227,43 @@ export const deepspeedLaunch: LaunchFamily<'deepspeed'> = {
   },
 };
 
-/** The path of the configuration that a command hands to its script. */
+/** A script of any name that is handed a configuration is DeepSpeed's, unless it takes Megatron-LM's sizes. */
+function evidenceOf(job: Job): Evidence | null {
+  if (job.program !== 'python') {
+    return null;
+  }
+  if (!readFlags(job.args, job.place).options.has('deepspeed_config') && configurationOf(job) === null) {
+    // `deepspeed.add_config_arguments` gives scripts that write their configuration themselves this switch
+    return job.launchers.includes('deepspeed') && hasFlag(job, '--deepspeed') ? 'launcher' : null;
+  }
+  return hasFlag(job, '--num-layers', '--micro-batch-size', '--tensor-model-parallel-size')
+    ? 'launcher'
+    : 'configuration';
+}
+
+/** The path of the configuration that a command hands to its script; null where it is unknown. */
 function configurationOf(job: Job): string | null {
   const { options } = readFlags(job.args, job.place);
   const path = options.get('deepspeed_config', 'deepspeed')?.values[0] ?? null;
-  return job.program === 'python' && path !== null && /\.json$/.test(path) ? path : null;
+  return path !== null && /\.json$/.test(path) ? path : null;
 }
 
 function readCommand(job: Job, context: LaunchContext): Facts {
   const facts = new Facts();
   const { options } = readFlags(job.args, job.place);
-  const path = configurationOf(job) ?? '';
-  const found = context.findTree(path);
+  const path = configurationOf(job);
+  const found = path === null ? null : context.findTree(path);
   if (found) {
     readConfiguration(found.tree, facts);
     readAutomatic(found.tree, options, facts);
   } else {
-    facts.noteMissing({ missing: `file ${path}` });
+    facts.noteMissing({ missing: path === null ? 'the configuration' : `file ${path}` });
   }
   facts.set('model.from', options.has('model_name_or_path') ? options.string('model_name_or_path') : undefined);
   setWorld(facts, job.world);
+  if (path === null) {
+    return facts;
+  }
   const sizes = (['parallelism.tp', 'parallelism.ulysses'] as const).map(
     (key) => facts.get(key) ?? ({ value: 1, source: 'default' } as const),
   );

@@ -32,7 +32,7 @@ export const megatronLm: LaunchFamily<'megatron-lm'> = {
       if (isConversion(job)) {
         return null;
       }
-      if (isTrainingScript(job)) {
+      if (isTrainingScript(job) && !isDeepSpeeds(job)) {
         return 'script';
       }
       const hasDegree =
@@ -115,6 +115,11 @@ function isConversion({ script }: Job): boolean {
 function isTrainingScript({ script }: Job): boolean {
   return /(^|\/)(pretrain_\w+|train_rl|finetune_\w+|finetune|pretrain)\.py$/.test(script ?? '');
 }
+
+/** Whether a script only has such a name: it is handed a configuration of DeepSpeed and none of Megatron-LM's sizes. */
+const isDeepSpeeds = (job: Job): boolean =>
+  readFlags(job.args, job.place).options.has('deepspeed_config') &&
+  !hasFlag(job, '--num-layers', '--micro-batch-size', '--tensor-model-parallel-size');
 
 /** The variable that Megatron-LM's arguments are validated with. */
 const QUEUES = 'CUDA_DEVICE_MAX_CONNECTIONS';

@@ -54,7 +54,7 @@ async function lookOnce() {
   try {
     await workbench.openFile(FILE);
     await workbench.command('Parallelism Layout: Show Rank Grid');
-    await workbench.grid.locator('h1', { hasText: 'fit' }).waitFor();
+    await workbench.grid.locator('.change-row').first().waitFor();
     await workbench.screenshot('try');
     console.log('The example is open, weighed against other layouts: see artifacts/try.png.');
   } finally {

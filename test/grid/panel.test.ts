@@ -211,11 +211,14 @@ describe('trade-offs', () => {
       expect(await places()).toEqual(before);
     }));
 
-  test('what is not known names the keys that would tell, and adds them', () =>
+  test('what is not known names the keys that would tell, and adds them: a model as a whole', () =>
     withPanel(plain, { state: TRADEOFFS }, async ({ page, send }) => {
       await send(grid.engine.tradeoffsMessage(plain));
-      await control(page, 'model.hidden_size').click();
-      expect(await sent(page, 'addKey')).toEqual([{ type: 'addKey', key: 'model.hidden_size' }]);
+      const keys = ['model', 'batch.micro_batch_size'];
+      for (const key of keys) {
+        await page.getByRole('button', { name: key, exact: true }).click();
+      }
+      expect(await sent(page, 'addKey')).toEqual(keys.map((key) => ({ type: 'addKey', key })));
     }));
 
   test.each([

@@ -1,5 +1,5 @@
 import { rgb } from 'd3-color';
-import { interpolateViridis } from 'd3-scale-chromatic';
+import { scaleLinear } from 'd3-scale';
 import type { Placement } from './placement';
 
 /** Okabe and Ito's fills, told apart with any colour vision; black is left to text and outlines. */
@@ -18,6 +18,18 @@ export const HUES = CATEGORICAL.length;
 
 /** What tells categories apart without colour, where cells are too small for a number. */
 const HUE_SIGNS: readonly Sign[] = ['none', 'stripes', 'dots', 'none', 'stripes', 'dots', 'none'];
+
+/** Seventeen even steps of matplotlib's viridis, which is read as an order with any colour vision and in grey. */
+const VIRIDIS = [
+  ...['#440154', '#48186a', '#472d7b', '#424086', '#3b528b', '#33638d', '#2c728e', '#26828e', '#21918c'],
+  ...['#1fa088', '#28ae80', '#3fbc73', '#5ec962', '#84d44b', '#addc30', '#d8e219', '#fde725'],
+];
+
+/** From 0 to 1. Pure, so that bundles that draw nothing leave it out. */
+const ramp = /* @__PURE__ */ scaleLinear(
+  /* @__PURE__ */ VIRIDIS.map((_, i) => i / 16),
+  VIRIDIS,
+);
 
 /** The part of the ramp that stands out from the background; on paper, which turns dark on a dark page, from both. */
 const RAMPS = { dark: [0.3, 1], light: [0, 0.9], paper: [0.3, 0.92] } as const;
@@ -129,7 +141,7 @@ export function colourOf(value: number, colouring: Colouring, ground: Ground): s
   }
   if (isRamp(colouring)) {
     const [from, to] = RAMPS[ground];
-    return interpolateViridis(from + ((to - from) * value) / (colouring.values - 1));
+    return rgb(ramp(from + ((to - from) * value) / (colouring.values - 1))).formatHex();
   }
   const hue = colouring.hues?.[value] ?? value % HUES;
   return colouring.statuses?.[value]?.fill ?? CATEGORICAL[hue] ?? '';

@@ -367,10 +367,13 @@ const resize = z.object({
   file,
   gpus_before: whole,
   gpus_available: whole,
-  global_batch_size: whole.nullable().describe('Sequences a step, which every layout keeps.'),
+  global_batch_size: whole.nullable().describe('Sequences a step of the layout that is resized.'),
   layouts: z
     .array(
       plannedLayout.extend({
+        global_batch_size: whole
+          .nullable()
+          .describe('Sequences a step: those of the layout that is resized, or others.'),
         idle_gpus: whole.describe('GPUs that are there and do no work.'),
         checkpoint: z.array(checkpoint).describe('What of a checkpoint of the old layout loads.'),
         launch_patch: z
@@ -382,7 +385,7 @@ const resize = z.object({
           .describe('Changed keys that the patch does not write, with their values; null where a layout has none.'),
       }),
     )
-    .describe('The quickest first.'),
+    .describe('Those that keep the batch, the quickest first; then those that change it, the nearest batch first.'),
   loss: z
     .object({
       nodes: whole,

@@ -1,10 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
+  batchChange,
   CHECKPOINT_FORMATS,
   type CheckpointFormat,
   type CheckpointPart,
   type CheckpointVerdict,
   countOf,
+  dataPart,
   grouped,
   isPlainPatch,
   jsonText,
@@ -80,7 +82,12 @@ export function addResizeCommand(program: Command): void {
         'the format of the checkpoint, in place of the one that the file names',
       ).choices(CHECKPOINT_FORMATS),
     )
-    .option('--top <n>', 'how many layouts are listed', wholeNumber(1, 100), 5)
+    .option(
+      '--top <n>',
+      'how many layouts are listed, of those that keep the batch and of those that change it',
+      wholeNumber(1, 100),
+      5,
+    )
     .option('--show <n>', 'print the n-th layout as a file instead', wholeNumber(1, 100))
     .option(
       '--patch <n>',
@@ -108,8 +115,7 @@ function* output(file: string, options: Options): Iterable<string> {
       complain(`${file}: ${available}`);
       exitWith(EXIT.unusable);
     } else if (sound && available !== null) {
-      const wanted = Math.max(options.top, options.show ?? 0, options.patch ?? 0);
-      const { checkpoint: format = null, risk = false, withoutNodes: lost } = options;
+      const { checkpoint: format = null, risk = false, top: wanted, withoutNodes: lost } = options;
       const gone = lost && 'numbers' in lost ? lost.numbers : [];
       const resizing = resizeLayout(sound.facts, sound.resolved, { available, gone, wanted, format, risk });
       yield* told({ file, sound, names: lost && 'names' in lost ? lost.names : [] }, resizing, options);
@@ -154,9 +160,7 @@ interface Asked {
 function* told(asked: Asked, resizing: Resizing, { format, show, patch }: Options): Iterable<string> {
   const { file } = asked;
   if (!resizing.ok || resizing.layouts.length === 0) {
-    const why = resizing.ok
-      ? `no layout of this model and batch fits ${grouped(resizing.available)} GPUs`
-      : resizing.reason;
+    const why = resizing.ok ? `no layout of this model fits ${grouped(resizing.available)} GPUs` : resizing.reason;
     complain(`${file}: ${why}`);
     exitWith(EXIT.findings);
   }
@@ -169,7 +173,7 @@ function* told(asked: Asked, resizing: Resizing, { format, show, patch }: Option
     if (chosen) {
       yield* show === undefined ? patchText(asked, changeOf(asked, chosen)) : [terminalLines(chosen.planned.text)];
     } else {
-      fail(`${file}: only ${resizing.layouts.length} layouts are listed`);
+      fail(`${file}: only ${resizing.layouts.length} layouts are listed; --top lists more`);
     }
   } else if (format === 'json') {
     yield `${jsonText(jsonOf(asked, resizing), 2)}\n`;
@@ -186,10 +190,8 @@ function* textOf(asked: Asked, resizing: Known): Iterable<string> {
   const { before, available, layouts, globalBatch, loss } = resizing;
   const { file, names } = asked;
   yield `${terminalLine(file)}: ${grouped(before)} → ${countOf(available, 'GPU')}\n`;
-  yield* table([HEAD, ...layouts.map(cells)]);
-  yield globalBatch === null
-    ? ''
-    : `  Every layout keeps global_batch_size ${grouped(globalBatch)}. --show 1 prints the first as a file.\n`;
+  yield* table([HEAD, ...layouts.map((one, index) => cells(one, index, batchChange(resizing, one)))]);
+  yield globalBatch === null || layouts.length === 0 ? '' : `  ${batchText(resizing, globalBatch)}\n`;
   yield loss === null ? '' : `  ${lossText(loss)}\n`;
   yield* names.length > 0 ? exclusionText(names) : [];
   const [first] = layouts;
@@ -200,7 +202,7 @@ function* textOf(asked: Asked, resizing: Known): Iterable<string> {
   }
 }
 
-function cells({ planned, idle, checkpoint }: Resized, index: number): string[] {
+function cells({ planned, idle, checkpoint }: Resized, index: number, change: string | null): string[] {
   return [
     String(index + 1),
     secondsText(planned.seconds),
@@ -208,9 +210,25 @@ function cells({ planned, idle, checkpoint }: Resized, index: number): string[] 
     memory(planned.totalBytes),
     grouped(planned.gpus),
     grouped(idle),
-    layoutName(planned),
+    change === null ? layoutName(planned) : `${layoutName(planned)} · batch ${change}`,
     ...(['model', 'optimizer', 'rng'] as const).map((part) => outcomeOf(checkpoint, part)),
   ];
+}
+
+/** What becomes of the sequences of a step, and what a changed number means for the run. */
+function batchText(resizing: Known, globalBatch: number): string {
+  const show = '--show 1 prints the first as a file.';
+  const changed = resizing.layouts.filter((one) => batchChange(resizing, one) !== null);
+  const [first] = changed;
+  if (!first) {
+    return `Every layout keeps global_batch_size ${grouped(globalBatch)}. ${show}`;
+  }
+  const each = changed.map(
+    (one) => `Layout ${resizing.layouts.indexOf(one) + 1}: global batch ${batchChange(resizing, one)}.`,
+  );
+  const rest = changed.length < resizing.layouts.length ? 'The others keep it.' : 'None keeps it.';
+  const data = dataPart(first);
+  return `${each.join(' ')} ${rest} ${show}\n  ${data ? `${data.because} Source: ${data.source}` : ''}`;
 }
 
 const outcomeOf = ([verdict]: readonly CheckpointVerdict[], part: CheckpointPart): string =>
@@ -301,6 +319,7 @@ function jsonOf(asked: Asked, { before, available, globalBatch, layouts, loss }:
       const { patches, byHand } = changeOf(asked, one);
       return {
         ...plannedJson(one.planned),
+        global_batch_size: one.globalBatch,
         idle_gpus: one.idle,
         checkpoint: one.checkpoint.map((verdict) => checkpointJson(verdict, null)),
         launch_patch: patches?.flatMap(diffsOf).join('') ?? null,

@@ -109,16 +109,28 @@ function dataVerdict({ saved, now }: Resume): PartVerdict {
         'The data continues at the consumed samples; whether a step takes as many as before is not known without global_batch_size.',
     });
   }
-  return saved.globalBatch === now.globalBatch
-    ? told('data', {
-        outcome: 'loads',
-        because: `The data continues at the consumed samples, ${now.globalBatch} a step as before.`,
-      })
+  const continues = `The data continues at the consumed samples, ${now.globalBatch} a step`;
+  if (saved.globalBatch === now.globalBatch) {
+    return told('data', { outcome: 'loads', because: `${continues} as before.` });
+  }
+  const changed = `${continues} in place of ${saved.globalBatch}`;
+  // those with options of their own schedule in their own code
+  return saved.framework?.checkpointOptions
+    ? told('data', { outcome: 'loads', because: `${changed}: learning rate and step count shift.` })
     : told('data', {
-        outcome: 'loads',
-        because: `The data continues at the consumed samples, but a step takes ${now.globalBatch} in place of ${saved.globalBatch}: learning rate and step count shift.`,
+        outcome: 'after',
+        because: `${changed}. A learning-rate schedule in samples (--train-samples) goes on; one in iterations (--train-iters) is multiplied by the batch, and the load ends unless --use-checkpoint-opt_param-scheduler keeps the saved one.`,
+        predicts: 'OptimizerParamScheduler: class input value',
+        ways: [
+          { what: 'Keep the saved schedule, which counts samples.', command: '--use-checkpoint-opt_param-scheduler' },
+          { what: 'Or follow that of the flags from here on.', command: '--override-opt_param-scheduler' },
+        ],
+        source: SCHEDULE,
       });
 }
+
+const SCHEDULE =
+  'megatron/training/training.py get_optimizer_param_scheduler, megatron/core/optimizer_param_scheduler.py _check_and_set';
 
 const MEGATRON: Readonly<Record<CheckpointPart, (resume: Resume) => PartVerdict>> = {
   model: modelVerdict,

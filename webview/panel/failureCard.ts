@@ -1,5 +1,7 @@
 import {
+  batchChange,
   countOf,
+  dataPart,
   failurePlan,
   grouped,
   type Recovery,
@@ -101,7 +103,7 @@ function otherLayouts(scene: Scene, resizing: Resizing | null): HTMLElement[] {
     : !resizing.ok
       ? `None: ${resizing.reason}.`
       : resizing.layouts.length === 0
-        ? 'None of this model and batch fits.'
+        ? 'None of this model fits.'
         : null;
   return [
     h('h3', {}, left),
@@ -113,8 +115,11 @@ function otherLayouts(scene: Scene, resizing: Resizing | null): HTMLElement[] {
 type Known = Extract<Resizing, { ok: true }>;
 
 /** One of them: what it costs, what the batch becomes, what it keeps of the checkpoint, and what can be done with it. */
-function resized({ actions }: Scene, { present, globalBatch }: Known, one: Resized, index: number): HTMLElement[] {
+function resized({ actions }: Scene, resizing: Known, one: Resized, index: number): HTMLElement[] {
+  const { present, globalBatch } = resizing;
   const { planned, idle, checkpoint } = one;
+  const change = batchChange(resizing, one);
+  const batch = change ?? `stays ${grouped(globalBatch ?? 0)}`;
   const name = alternativeName(planned);
   const was = present && present.microbatches !== planned.microbatches ? `${grouped(present.microbatches)} → ` : '';
   const micro = `${was}${grouped(planned.microbatches)} micro-batches of ${planned.micro}`;
@@ -129,8 +134,9 @@ function resized({ actions }: Scene, { present, globalBatch }: Known, one: Resiz
     costList([
       ['Step, by estimate', secondsText(planned.seconds)],
       ['GPUs', `${grouped(planned.gpus)}${idle > 0 ? `, ${grouped(idle)} idle` : ''}`],
-      ...(globalBatch === null ? [] : [['Batch', `stays ${grouped(globalBatch)}: ${micro}`] as const]),
+      ...(globalBatch === null ? [] : [['Batch', `${batch}: ${micro}`] as const]),
     ]),
+    ...(change === null ? [] : [h('p', { class: 'hint' }, dataPart(one)?.because ?? '')]),
     ...keptLines(checkpoint, actions),
     h(
       'p',

@@ -176,20 +176,31 @@ const frameTimes = ({ frames, busy }) =>
 const KEYS = 60;
 const WARM_KEYS = 15;
 
-/** Runs in the page: how long it takes to show messages, one after another, with what the browser lays out for them. */
-const shown = (messages) => {
-  const start = performance.now();
-  for (const data of messages) {
+/** Runs in the page: shows the messages that it was given, one after another, with what the browser lays out for them. */
+const show = () => {
+  for (const data of window.given) {
     window.dispatchEvent(new MessageEvent('message', { data }));
     document.body.getBoundingClientRect();
   }
-  return performance.now() - start;
 };
 
-/** What a key costs while Trade-offs is shown: in the server, in the editor, and in the panel. Milliseconds. */
+/** How long the page's thread computed so far: our own code, and the browser's styles and layout for it. Milliseconds. */
+async function computed(session) {
+  const { metrics } = await session.send('Performance.getMetrics');
+  const of = (name) => 1000 * metrics.find((metric) => metric.name === name).value;
+  // a layout that a script waits for is not counted as script
+  return { own: of('ScriptDuration'), browser: of('RecalcStyleDuration') + of('LayoutDuration') };
+}
+
+/**
+ * What a key costs while Trade-offs is shown: our own code in the server, in the editor and in the panel, and the browser's
+ * layout. Milliseconds of the threads that compute: other processes do not count.
+ */
 async function keyTimes({ engine, open }, text) {
   const { page, send, close } = await open({ ...WINDOW, width: 541, state: { view: 'tradeoffs' } });
   try {
+    const session = await page.context().newCDPSession(page);
+    await session.send('Performance.enable', { timeDomain: 'threadTicks' });
     await send(engine.layoutMessage(text, 'a'));
     const first = engine.tradeoffsMessage(text);
     await send(first);
@@ -199,8 +210,14 @@ async function keyTimes({ engine, open }, text) {
       const [check, checked] = timed(() => engine.check(typed));
       const [neighbours, found] = timed(() => engine.neighbours(checked));
       const [message, layout] = timed(() => engine.layoutMessage(typed, 'a'));
-      const tradeoffs = { type: 'tradeoffs', neighbours: found, alternatives: null };
-      all.push([check, neighbours, Math.max(0, message - check), await page.evaluate(shown, [layout, tradeoffs])]);
+      const given = [layout, { type: 'tradeoffs', neighbours: found, alternatives: null }];
+      await page.evaluate((messages) => Object.assign(window, { given: messages }) && null, given);
+      const before = await computed(session);
+      await page.evaluate(show);
+      const after = await computed(session);
+      const server = [check, neighbours, Math.max(0, message - check)];
+      const panel = after.own - before.own;
+      all.push([...server, panel, server.reduce((a, b) => a + b) + panel, after.browser - before.browser]);
     }
     const size = (message) => Math.round(JSON.stringify(message).length / 1024);
     const last = { type: 'tradeoffs', neighbours: engine.neighbours(engine.check(text)), alternatives: null };
@@ -210,10 +227,12 @@ async function keyTimes({ engine, open }, text) {
   }
 }
 
+/** What `run` gives, and how long this thread computed for it. Milliseconds. */
 function timed(run) {
-  const start = performance.now();
+  const start = process.threadCpuUsage();
   const result = run();
-  return [performance.now() - start, result];
+  const { user, system } = process.threadCpuUsage(start);
+  return [(user + system) / 1000, result];
 }
 
 /** What `run` measures in a panel that has received no message yet. */
@@ -303,13 +322,16 @@ async function frameRow(grid, messages, extra = () => []) {
 
 const grid = await startGrid({ gpu: process.argv.includes('--gpu') });
 try {
-  console.log('A key while Trade-offs is shown, ms as median / p95; the messages of the first key and of the next, KB');
-  row('layout', 'check', 'neighbours', 'message', 'panel', 'all', 'first', 'next');
+  console.log(
+    'A key while Trade-offs is shown, ms of computing as median / p95. Our own code: check, neighbours, message and',
+  );
+  console.log("panel; beside it the browser's layout. The messages of the first key and of the next, KB");
+  row('layout', 'check', 'neighbours', 'message', 'panel', 'own code', 'browser', 'first', 'next');
   for (const [name, text] of COSTED) {
     const { times, first, next } = await keyTimes(grid, text);
     const both = (values) => `${ms(median(values))} / ${ms(p95(values))}`;
     const parts = times[0].map((_, part) => times.map((one) => one[part]));
-    row(name, ...parts.map(both), both(times.map((one) => one.reduce((sum, part) => sum + part))), first, next);
+    row(name, ...parts.map(both), first, next);
   }
   if (process.argv.includes('--keys')) {
     await grid.close();

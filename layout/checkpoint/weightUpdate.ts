@@ -54,13 +54,12 @@ interface EngineRank {
 
 /** How weights travel to the engines of a reinforcement-learning job, a phase each; none where the layout does not resolve. */
 export function weightUpdates(facts: LayoutFacts): readonly WeightUpdate[] {
-  const layout = facts.heterogeneous ? null : resolveLayout(facts);
-  const [saved] = savedStates(facts);
-  return layout && saved
-    ? (facts.root.phases.value ?? []).flatMap(({ name, value }) =>
-        value && isServed(value) ? (updateOf(facts, layout, saved, name, value) ?? []) : [],
-      )
-    : [];
+  const served = (facts.root.phases.value ?? []).flatMap(({ name, value }) =>
+    value && isServed(value) ? [{ name, value }] : [],
+  );
+  const layout = facts.heterogeneous || served.length === 0 ? null : resolveLayout(facts);
+  const [saved] = layout ? savedStates(facts) : [];
+  return layout && saved ? served.flatMap(({ name, value }) => updateOf(facts, layout, saved, name, value) ?? []) : [];
 }
 
 function updateOf(

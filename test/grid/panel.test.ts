@@ -163,7 +163,7 @@ describe('trade-offs', () => {
     page.locator('.figure', { has: page.locator('.label', { hasText: new RegExp(`^${label}$`) }) });
 
   test('are the first view: where the layout stands, and what one change does to it', () =>
-    withPanel(moe, { state: { view: undefined } }, async ({ page, send }) => {
+    withPanel(moe, { state: { view: undefined } }, async ({ page, send, sendText }) => {
       expect(await shownView(page)).toBe('Trade-offs');
       expect(await figure(page, 'memory').textContent()).toMatch(/memory\d+ of 80 GiB/);
       await send(grid.engine.tradeoffsMessage(moe));
@@ -185,6 +185,14 @@ describe('trade-offs', () => {
       await press(page, 'Enter');
       await control(page, 'Apply').click();
       expect(await sent(page, 'tryChange')).toMatchObject([{ kind: 'neighbour', index: 1, how: 'apply' }]);
+      // while a person types, what is shown stays as it is, greyed, until the text has been weighed
+      const first = await changes(page).first().elementHandle();
+      await sendText(`${moe}# typed\n`);
+      await page.locator('.tradeoffs.old').waitFor();
+      expect(await first?.evaluate((row) => row.isConnected)).toBe(true);
+      await send(grid.engine.tradeoffsMessage(moe));
+      await page.locator('.tradeoffs.old').waitFor({ state: 'detached' });
+      expect(await first?.evaluate((row) => row.isConnected)).toBe(false);
     }));
 
   test('scores stand beside those of a base, above every view', () =>

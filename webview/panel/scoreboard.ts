@@ -27,13 +27,21 @@ export class Scoreboard {
     this.#boards.append(boardElement({ module: null, figures: EMPTY, reason: null, missing: [] }));
   }
 
+  /** What is shown was made of these. */
+  #inputs: readonly unknown[] = [];
+
   /** @param isOld whether the numbers are those of an older text */
   render(scene: Scene, isOld: boolean): void {
-    const { scores, base, state } = scene;
+    const { scores, base, state, comparison } = scene;
+    this.element.classList.toggle('old', isOld);
+    const inputs = [scores, base, state.compare, comparison];
+    if (this.#inputs.length > 0 && inputs.every((input, i) => input === this.#inputs[i])) {
+      return;
+    }
+    this.#inputs = inputs;
     const boards = boardsOf(scores, base?.scores ?? null);
     const slowest = slowestModule(scores)?.module;
     this.element.inert = false;
-    this.element.classList.toggle('old', isOld);
     if (boards.length > 0) {
       const [only] = boards;
       this.#boards.replaceChildren(only && boards.length === 1 ? boardElement(only) : boardsTable(boards, slowest));

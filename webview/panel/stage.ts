@@ -135,11 +135,11 @@ export class Stage {
   /** Replaces the content at once, so that what is around it stays scrolled; opened details and focus stay. */
   #fill(content: HTMLElement | null): void {
     this.#content.hidden = !content;
-    if (content) {
+    if (content && content !== this.#content.firstChild) {
       const isOpen = this.#content.querySelector('details')?.open ?? false;
       replaceKeepingFocus(this.#content, content);
       this.#content.querySelector('details')?.toggleAttribute('open', isOpen);
-    } else {
+    } else if (!content) {
       this.#content.replaceChildren();
     }
   }

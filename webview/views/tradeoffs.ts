@@ -26,6 +26,9 @@ const NEAR = 12;
 /** The change that a person looks at, as its title: it stays the same while others come and go. */
 let chosen = '';
 
+/** What is shown and what it was made of: while a person types it stays, greyed, until the text has been weighed. */
+let sheet: { readonly inputs: readonly unknown[]; readonly element: HTMLElement } | null = null;
+
 /** What a layout is weighed against: all others that fit, and those one change away. */
 export const tradeoffs: View = {
   id: 'tradeoffs',
@@ -40,7 +43,15 @@ export const tradeoffs: View = {
       : { title: 'Looking for layouts that fit…', sub };
   },
   diagram: (scene, width) => scatterOf(weighedOf(scene), width),
-  content: (scene) => (scene.tradeoffs ? content(scene) : h('div', { class: 'sheet tradeoffs' })),
+  content: (scene) => {
+    const { tradeoffs: found, base, width } = scene;
+    const inputs = [found, base, width, chosen];
+    if (!sheet || sheet.inputs.some((input, i) => input !== inputs[i])) {
+      sheet = { inputs, element: found ? content(scene) : h('div', { class: 'sheet tradeoffs' }) };
+    }
+    sheet.element.classList.toggle('old', scene.isWeighing);
+    return sheet.element;
+  },
 };
 
 const scoreOfAll = ({ scores }: Scene) => (scores.length === 1 ? (scores[0]?.score ?? null) : null);
@@ -64,7 +75,7 @@ function content(scene: Scene): HTMLElement {
   const isWide = width >= SIDE_BY_SIDE;
   return h(
     'div',
-    { class: `sheet tradeoffs${isWide ? ' beside' : ''}${scene.isWeighing ? ' old' : ''}` },
+    { class: isWide ? 'sheet tradeoffs beside' : 'sheet tradeoffs' },
     scatterElement(scene, isWide ? width - LIST_WIDTH : width),
     changesElement(scene),
   );
@@ -156,12 +167,12 @@ function changesElement(scene: Scene): HTMLElement {
 }
 
 /** What can be done with the change that a person looks at: at one place, so that the list does not move. */
-function does({ actions, isWeighing }: Scene, changes: readonly Neighbour[]): HTMLElement[] {
+function does({ actions }: Scene, changes: readonly Neighbour[]): HTMLElement[] {
   const index = changes.findIndex((change) => changeTitle(change) === chosen);
   const act = (label: string, how: 'preview' | 'apply') =>
     button(label, () => actions.tryChange('neighbour', index, how), {
       class: 'link',
-      disabled: isWeighing || index < 0,
+      disabled: index < 0,
       'data-keep': how,
     });
   return changes.length > 0 ? [h('span', { class: 'does' }, act('Preview', 'preview'), act('Apply', 'apply'))] : [];
@@ -190,13 +201,13 @@ function walk(list: HTMLElement, event: KeyboardEvent): void {
 }
 
 function changeElement(scene: Scene, change: Neighbour, index: number): HTMLElement {
-  const { actions, isWeighing } = scene;
+  const { actions } = scene;
   const title = changeTitle(change);
   const [step, bytes] = figuresOf(change.score, scoreOfAll(scene));
   const isChosen = title === chosen;
   // chosen once it stands in the scatter, chosen again it is shown as a diff
   const choose = () => {
-    if (isChosen && !isWeighing) {
+    if (isChosen) {
       actions.tryChange('neighbour', index, 'preview');
     }
     chosen = title;

@@ -30,6 +30,8 @@ interface Options {
   readonly stdinFilename?: string;
   readonly quiet?: true;
   readonly maxWarnings?: number;
+  /** False for `--no-drift`. */
+  readonly drift: boolean;
   readonly fix?: true;
   readonly unsafe?: true;
   readonly statistics?: true;
@@ -47,6 +49,7 @@ export function addCheckCommand(program: Command): void {
     .option('--stdin-filename <name>', 'the path of standard input, in messages and for its configuration')
     .option('-q, --quiet', 'print errors only')
     .option('--max-warnings <n>', 'exit with status 1 if there are more warnings', wholeNumber(0, 999_999_999))
+    .option('--no-drift', 'leave the launch files that a layout names alone')
     .option('--fix', 'write safe fixes to the files')
     .option('--unsafe', 'with --fix: also apply the first other fix of each diagnostic')
     .option('--statistics', 'print how often each rule fired instead, as text or json')
@@ -132,7 +135,7 @@ function wanted(read: InputFile, options: Options, warnings: { count: number }):
   if ('error' in input) {
     return input;
   }
-  const checked = withLaunchDrift(input.file, input.checked);
+  const checked = options.drift ? withLaunchDrift(input.file, input.checked) : input.checked;
   const { diagnostics } = checked;
   warnings.count += diagnostics.filter(({ severity }) => severity === 'warning').length;
   const errors = diagnostics.filter(({ severity }) => severity === 'error');

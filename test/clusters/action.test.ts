@@ -217,6 +217,8 @@ test('a launch file that changes alone fails the step', () => {
   put('drift/a.layout.yaml', layout(4).replace('parallelism', 'launch: {files: [train.sh]}\nparallelism'));
   expect(step('Drift', { LAYOUT_PATHS: 'drift' })).toMatchObject({ status: 0, stdout: '' });
   put('drift/train.sh', 'torchrun --nproc-per-node 16 pretrain_gpt.py --tensor-model-parallel-size 8\n');
+  // each difference is annotated once
+  expect(step('Check', { LAYOUT_PATHS: 'drift', LAYOUT_MAX_WARNINGS: '0' })).toMatchObject({ status: 0, stdout: '' });
   const { status, stdout } = step('Drift', { LAYOUT_PATHS: 'drift' });
   expect(status).toBe(1);
   expect(stdout).toMatch(/^::error file=drift\/a\.layout\.yaml,line=4,.*\n::error file=drift\/train\.sh,line=1,/);

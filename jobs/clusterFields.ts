@@ -133,8 +133,9 @@ function flawOfList({ items, maxItems }: ListField, value: unknown): string | nu
   if (value.length > maxItems) {
     return `must have at most ${maxItems} entries`;
   }
-  const flaw = value.map((item) => flawOf(items, item)).find((one) => one !== null);
-  return flaw === undefined ? null : `has an entry that ${flaw}`;
+  const flaws = value.map((item) => flawOf(items, item));
+  const first = flaws.findIndex((flaw) => flaw !== null);
+  return first === -1 ? null : `entry ${first + 1} ${flaws[first]}`;
 }
 
 /** The JSON schema of one kind's entry in a list of clusters. */

@@ -26,7 +26,7 @@ export interface StageMemory {
 const PEAK_INTERVAL = [0.95, 1.25] as const;
 
 /**
- * Bytes of NCCL for each communicator that a rank holds: 9.5 GB for 15 and 4.5 GB for 8 were measured on H200 GPUs with NCCL
+ * Bytes of NCCL for each communicator that a rank holds: 8.9 GiB for 15 and 4.2 GiB for 8 were measured on H200 GPUs with NCCL
  * 2.28.9 (docs/measurements).
  */
 const BYTES_PER_COMMUNICATOR = 0.6e9;

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { readClusterFile, type SlurmCluster } from '../jobs';
+import { readClusterFile, type SlurmCluster, slurmShape } from '../jobs';
 import type { Checked, ResolvedLayout } from '../layout';
 import {
   EXPORT_TARGETS,
@@ -102,6 +102,7 @@ function slurmSettings(cluster: SlurmCluster): LauncherSettings {
     ...(setup && { setup }),
     ...(python !== undefined && { python }),
     ...(gpusPerNode !== undefined && { gpusPerNode }),
+    shape: (ranks, perNode) => slurmShape(cluster, ranks, perNode),
   };
 }
 

@@ -29,7 +29,12 @@ export function slurmBackendWith(timing: Timing): Backend<SlurmCluster> {
       const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';
       const written = withLimits(planFor(plan, backend), cluster);
       const { minutes, notes } = timeLimit(cluster, written);
-      const command = sbatchCommand(cluster, shapeOf(cluster, plan), backend, minutes);
+      const command = sbatchCommand(
+        cluster,
+        slurmShape(cluster, plan.world_size, plan.gpus_per_node),
+        backend,
+        minutes,
+      );
       const files = [
         { path: 'slurm.sh', text: await readFile(join(job, 'slurm.sh'), 'utf8') },
         { path: 'setup.sh', text: `${(cluster.setup ?? []).join('\n')}\n` },
@@ -79,9 +84,13 @@ interface Shape {
   readonly ranksPerNode: number;
 }
 
-/** @throws EnvironmentError where the nodes of the cluster's settings cannot hold the ranks */
-function shapeOf(cluster: SlurmCluster, { world_size: ranks, gpus_per_node }: SmokePlan): Shape {
-  const spread = cluster.nodes === undefined ? gpus_per_node : Math.ceil(ranks / cluster.nodes);
+/**
+ * Ranks over the nodes that the settings of a cluster ask for.
+ * @param perNode ranks on a node where the settings do not say
+ * @throws EnvironmentError where the nodes cannot hold the ranks
+ */
+export function slurmShape(cluster: SlurmCluster, ranks: number, perNode: number): Shape {
+  const spread = cluster.nodes === undefined ? perNode : Math.ceil(ranks / cluster.nodes);
   const ranksPerNode = Math.min(cluster.ranks_per_node ?? spread, ranks);
   const nodes = cluster.nodes ?? Math.ceil(ranks / ranksPerNode);
   if (nodes * ranksPerNode < ranks) {

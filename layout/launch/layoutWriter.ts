@@ -13,6 +13,8 @@ export interface LauncherSettings {
   readonly sbatch?: readonly string[];
   /** GPUs to ask for on each node, 0 for none; left out, one for each rank. */
   readonly gpusPerNode?: number;
+  /** Where Slurm puts a number of ranks; left out, on the layout's nodes, which hold `perNode` each. */
+  readonly shape?: (ranks: number, perNode: number) => { readonly nodes: number; readonly ranksPerNode: number };
   /** Options of the srun that starts the ranks. */
   readonly srun?: readonly string[];
   /** Lines of bash that run before the ranks start. */

@@ -155,16 +155,29 @@ const RANK = 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID; exec "$@"';
 
 /** A batch script of Slurm: srun starts each rank, with the variables by which PyTorch finds the others. */
 function writeBatchScript(writer: LayoutWriter): string {
-  const { nodes, perNode } = writer.world();
-  const { sbatch = [], srun = [], setup = [], gpusPerNode = perNode, python = 'python', record } = writer.settings;
+  const own = writer.world();
+  const ranks = own.nodes * own.perNode;
+  const { shape } = writer.settings;
+  const { nodes, ranksPerNode } = shape?.(ranks, own.perNode) ?? { nodes: own.nodes, ranksPerNode: own.perNode };
+  const { sbatch = [], srun = [], setup = [], gpusPerNode = ranksPerNode, python = 'python', record } = writer.settings;
+  const uneven = nodes * ranksPerNode === ranks ? [] : [`--ntasks=${ranks}`];
   const options = [
     `--nodes=${nodes}`,
-    `--ntasks-per-node=${perNode}`,
+    ...uneven,
+    `--ntasks-per-node=${ranksPerNode}`,
     ...(gpusPerNode > 0 ? [`--gpus-per-node=${gpusPerNode}`] : []),
     ...sbatch.map(slurmOption),
   ];
   const start = [
-    ...['srun', ...srun.map(slurmOption), 'bash', '-c', shellWord(RANK), 'bash', shellWord(python)],
+    'srun',
+    // each node is filled before the next, as layouts number ranks; ranks that fill all nodes lie so anyway
+    ...uneven.flatMap((all) => [
+      `--nodes=${nodes}`,
+      all,
+      `--ntasks-per-node=${ranksPerNode}`,
+      '--distribution=block,Pack',
+    ]),
+    ...[...srun.map(slurmOption), 'bash', '-c', shellWord(RANK), 'bash', shellWord(python)],
     ...(record ? ['record_groups.py'] : []),
     PRETRAIN,
   ].join(' ');

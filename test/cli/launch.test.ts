@@ -27,7 +27,7 @@ beforeAll(() => {
     'computed.sh':
       'TP=$(printf %s 2)\ntorchrun --nproc-per-node $(seq 8 8) pretrain_gpt.py --tensor-model-parallel-size $TP\n',
     'my.clusters.yaml':
-      'clusters:\n  - {name: big, kind: slurm, partition: gpu, container_image: /i.sqsh, setup: [module load cuda], gpus_per_node: 0, options: [--mem=0]}\n',
+      'clusters:\n  - {name: big, kind: slurm, partition: gpu, container_image: /i.sqsh, setup: [module load cuda], gpus_per_node: 0, ranks_per_node: 6, options: [--mem=0]}\n',
     binary: 'a\u0000b',
     'notes.sh': 'echo hello\n',
   };
@@ -210,9 +210,11 @@ test('export writes the settings of a Slurm cluster', async () => {
   );
   expect(status).toBe(0);
   expect(stdout).toContain(
-    '#SBATCH --ntasks-per-node=8\n#SBATCH --partition=gpu\n#SBATCH --mem=0\n\nmodule load cuda\n',
+    '#SBATCH --nodes=2\n#SBATCH --ntasks=8\n#SBATCH --ntasks-per-node=6\n#SBATCH --partition=gpu\n#SBATCH --mem=0\n\nmodule load cuda\n',
   );
-  expect(stdout).toContain('srun --container-image=/i.sqsh bash -c ');
+  expect(stdout).toContain(
+    'srun --nodes=2 --ntasks=8 --ntasks-per-node=6 --distribution=block,Pack --container-image=/i.sqsh bash -c ',
+  );
   expect(stdout).toContain(' bash python pretrain_gpt.py');
   const missing = await cli(
     'export',

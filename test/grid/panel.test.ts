@@ -276,6 +276,7 @@ describe('what is shown alone', () => {
       await chip.waitFor({ state: 'detached' });
       await press(page, 'Escape');
       await says(page, '1,048,576 ranks');
+      expect(await spoken(page)).toBe('No rank is chosen');
     }));
 });
 

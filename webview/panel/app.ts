@@ -240,8 +240,9 @@ export class GridApp {
       this.#screen.announce('All ranks are shown');
     } else if (this.#state.isolated && this.#state.view !== 'groups') {
       this.#change({ isolated: false });
-    } else {
+    } else if (this.#state.rank >= 0) {
       this.#click(-1);
+      this.#screen.announce('No rank is chosen');
     }
   }
 

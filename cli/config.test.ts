@@ -1,4 +1,13 @@
-import { chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -49,6 +58,22 @@ describe('a configuration', () => {
     forgetLevels();
     chownSync(layout, STRANGER, STRANGER);
     expect([...levelsFor(layout)]).toEqual([['world-gap', 'off']]);
+  });
+
+  test.runIf(process.getuid?.() === 0).each([
+    ['a configuration that counts', 'own.yaml'],
+    ['a file that is no configuration', '/etc/passwd'],
+    ['itself', '.parallelism-layout.yaml'],
+    ['a device', '/dev/zero'],
+  ])("is not another user's link to %s, which ends nothing", (_, target) => {
+    const layout = put('shared/mine/a.layout.yaml');
+    put('shared/own.yaml', OFF);
+    const link = join(folder, 'shared/.parallelism-layout.yaml');
+    symlinkSync(target, link);
+    lchownSync(link, STRANGER, STRANGER);
+    expect([...levelsFor(layout)]).toEqual([]);
+    expect(process.exitCode).toBeUndefined();
+    expect(process.stderr.write).toHaveBeenCalledWith(expect.stringContaining('belongs to another user'));
   });
 });
 

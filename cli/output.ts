@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { fileErrorText } from '../jobs';
 import { grouped, jsonText, terminalLine } from '../layout';
 
 /** Exit statuses; with several files, the most severe one counts. */
@@ -78,8 +79,9 @@ export function onOutputClosed(end: () => void): () => void {
 
 /** Exits with the status of SIGPIPE when the reader of the output is gone (`| head`), so that errors do not turn into success. */
 export function watchOutput(): void {
-  process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-    if (code !== 'EPIPE') {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') {
+      complain(`standard output: ${fileErrorText(error)}`);
       process.exit(EXIT.unusable);
     }
     if (endCommand) {

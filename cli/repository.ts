@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, resolve, sep } from 'node:path';
 
 /**
@@ -29,9 +29,11 @@ export function isRepository(folder: string): boolean {
 
 /**
  * Whether a file is this user's, the administrator's, or of whoever owns another file beside which it counts: what anybody else
- * puts into a folder above, such as `/tmp`, decides nothing.
+ * puts into a folder above, such as `/tmp`, decides nothing, and neither does a link of theirs.
  */
 export function isOwn(path: string, beside: string): boolean {
   const owners = [process.getuid?.(), 0, statSync(beside, { throwIfNoEntry: false })?.uid];
-  return process.getuid === undefined || owners.includes(statSync(path).uid);
+  // the link first: following one of somebody else may already fail
+  const isOf = (stat: typeof statSync) => owners.includes(stat(path).uid);
+  return process.getuid === undefined || (isOf(lstatSync) && isOf(statSync));
 }

@@ -1,4 +1,5 @@
 import type { Diagnostic, Severity } from './diagnostic';
+import { visible, visibleLines } from './escape';
 import { MAX_CUT_TEXT, MAX_DIAGNOSTICS, MAX_FILE_TEXTS, MAX_MESSAGE, MAX_PREDICTION } from './format/limits';
 import { LineIndex } from './format/lines';
 import { grouped } from './format/quantities';
@@ -153,14 +154,16 @@ function clipped(diagnostic: Diagnostic, { message: most, prediction, places }: 
   return {
     ...diagnostic,
     message: clip(message, most),
-    predicts: predicts && clip(predicts, prediction),
+    predicts: predicts && clip(predicts, prediction, visibleLines),
     related: related.slice(0, places).map((place) => ({ ...place, message: clip(place.message, most) })),
     fixes: fixes.slice(0, places).map((fix) => ({ ...fix, title: clip(fix.title, most) })),
   };
 }
 
-function clip(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most)}…` : text;
+/** The beginning of a text as it is safe to show anywhere: an editor lists it as it comes. */
+function clip(text: string, most: number, safe = visible): string {
+  const shown = safe(text.slice(0, most + 1));
+  return shown.length > most ? `${shown.slice(0, most)}…` : shown;
 }
 
 /** How many characters all texts of a diagnostic have. */

@@ -1,5 +1,6 @@
 import { type Checked, weighed } from './check';
 import type { Diagnostic, Span } from './diagnostic';
+import { visible } from './escape';
 import { ignoresOf, sift } from './ignores';
 import { launchDrift } from './rules/launch/launch-drift';
 import { type Report, type Rule, toDiagnostic } from './rules/rule';
@@ -52,7 +53,7 @@ export function saidDifferences<T extends Difference>(
 
 /** A note that a launch file is not compared, at the place where the layout names it; null where it is silenced. */
 export function notCompared(checked: Checked, { name, span }: NamedFile, reason: string): Diagnostic | null {
-  const message = `This layout is not compared with ${name}: ${reason}.`;
+  const message = visible(`This layout is not compared with ${name}: ${reason}.`);
   return outside(checked, launchDrift)({ message, span, severity: 'information' });
 }
 

@@ -69,7 +69,8 @@ async function readInside(path: string, root: string, most: number, owned: boole
   try {
     const found = await file.stat();
     const owners = [process.getuid?.(), 0, (await fs.promises.stat(folder)).uid];
-    const isOwn = !owned || process.getuid === undefined || owners.includes(found.uid);
+    const link = await fs.promises.lstat(path);
+    const isOwn = !owned || process.getuid === undefined || [found, link].every(({ uid }) => owners.includes(uid));
     return found.isFile() && found.size <= most && isOwn ? await file.readFile('utf8') : null;
   } finally {
     await file.close();

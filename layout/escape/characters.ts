@@ -1,10 +1,11 @@
 /**
  * Characters that text must not bring to a place where people read it: control characters, lone surrogates, what turns the
- * direction of text, and what is invisible (soft hyphens, joiners, fillers, variation selectors, tags).
+ * direction of text, what is invisible (soft hyphens, joiners, fillers, variation selectors, tags), and what is no character (XML
+ * refuses it).
  */
 const UNSAFE =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped
-  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\p{Cs}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]|\u034f|\u17b4|\u17b5|[\u180b-\u180d\u180f]|[\ufe00-\ufe0f]/gu;
+  /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\p{Cs}\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}\p{NChar}\u{e0000}-\u{e0fff}]|\u034f|\u17b4|\u17b5|[\u180b-\u180d\u180f]|[\ufe00-\ufe0f]/gu;
 
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
@@ -27,6 +28,11 @@ export function visible(text: string): string {
       (code < 256 ? `\\x${hex(code, 2)}` : code < 65_536 ? `\\u${hex(code, 4)}` : `\\u{${hex(code, 4)}}`)
     );
   });
+}
+
+/** The same of each line of a text that has several by right, such as what a framework prints. */
+export function visibleLines(text: string): string {
+  return text.split('\n').map(visible).join('\n');
 }
 
 /** A character as `\u` escapes of JSON, one for each UTF-16 unit. */

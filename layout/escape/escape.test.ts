@@ -211,3 +211,8 @@ describe.skipIf(process.platform === 'win32')('a word of a shell', () => {
     expect(() => shellQuoted('a\0b')).toThrow(RangeError);
   });
 });
+
+test('text of a picture has characters of XML alone, whatever it is made of', () => {
+  const ends = Array.from({ length: 17 }, (_, plane) => String.fromCodePoint(plane * 0x10000 + 0xfffe));
+  expect(xmlText(EVERY + ends.join(''))).toMatch(/^[\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10fffd}]*$/u);
+});

@@ -2,7 +2,7 @@
  * Text from a file, a rank or another program is data wherever it is shown. One function for each place makes it so; nothing
  * else may put such text there.
  */
-export { unsafeCharactersIn, visible } from './characters';
+export { unsafeCharactersIn, visible, visibleLines } from './characters';
 export { csvCell } from './csv';
 export { withoutJoiners } from './joiners';
 export { jsonText, safeJson } from './json';

@@ -1,3 +1,4 @@
+import { visible } from '../escape';
 import { isKeyPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
 import { LineIndex } from '../format/lines';
@@ -117,8 +118,8 @@ function engineDifference(file: string, text: string, values: LayoutValues, read
     key: 'launch.engine',
     layout: { value: own, offset },
     launch: { value, source: { file: reading.file, line: 1 }, offset: null },
-    message: `${lastPart(reading.file)} trains on ${value}; this layout says engine ${own}.`,
-    mirrored: `${lastPart(file)} says engine ${own}${line}; this file trains on ${value}.`,
+    message: visible(`${lastPart(reading.file)} trains on ${value}; this layout says engine ${own}.`),
+    mirrored: visible(`${lastPart(file)} says engine ${own}${line}; this file trains on ${value}.`),
   };
 }
 
@@ -161,8 +162,10 @@ function wordsOf(
   const launchClause = isDefault ? leaves(launch, theirs) : says(launch, theirs, place);
   const isWritten = offset !== null;
   return {
-    message: `${launchClause}; ${isWritten ? says('this layout', mine, '') : leaves('this layout', mine)}.`,
-    mirrored: `${isWritten ? says(layout, mine, line) : leaves(layout, mine)}; ${says('this file', theirs, '')}.`,
+    message: visible(`${launchClause}; ${isWritten ? says('this layout', mine, '') : leaves('this layout', mine)}.`),
+    mirrored: visible(
+      `${isWritten ? says(layout, mine, line) : leaves(layout, mine)}; ${says('this file', theirs, '')}.`,
+    ),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Edit } from '../diagnostic';
+import { visible } from '../escape';
 import { applyEdits } from '../format/edit';
 import { type Difference, driftBetween, lastPart, shortName } from './drift';
 import { type LaunchReading, readLaunchFile } from './launchReading';
@@ -33,7 +34,11 @@ export function layoutFix({ file, text, reading, difference }: DriftCase, namesF
     return null;
   }
   const where = namesFile ? ` in ${lastPart(file)}` : '';
-  return { file, title: `Change ${shortName(key)} to ${newText}${where}, as ${lastPart(reading.file)} says`, edit };
+  return {
+    file,
+    title: visible(`Change ${shortName(key)} to ${newText}${where}, as ${lastPart(reading.file)} says`),
+    edit,
+  };
 }
 
 /**
@@ -64,7 +69,11 @@ export function launchFix({ file, text, reading, difference }: DriftCase): Drift
   if (!ends(difference, driftBetween(file, text, reading), file, text, after)) {
     return null;
   }
-  return { file: changed, title: `Change ${shortName(key)} to ${newText} in ${lastPart(changed)}, line ${line}`, edit };
+  return {
+    file: changed,
+    title: visible(`Change ${shortName(key)} to ${newText} in ${lastPart(changed)}, line ${line}`),
+    edit,
+  };
 }
 
 /** The longest directive of a scheduler up to its value, in UTF-16 units. */

@@ -1,5 +1,5 @@
 import { type DocumentSymbol, SymbolKind } from 'vscode-languageserver';
-import { type Checked, type Entry, entriesIn, type LineIndex } from '../../layout';
+import { type Checked, type Entry, entriesIn, type LineIndex, visible } from '../../layout';
 import { entrySpan } from '../locate';
 import { feature } from './feature';
 
@@ -21,9 +21,9 @@ function symbolOf(entry: Entry, lines: LineIndex, path: readonly string[]): Docu
   const isModule = path.length === 1 && path[0] === 'modules';
   return {
     // an outline refuses symbols without a name
-    name: key.trim() === '' ? '""' : key,
+    name: key.trim() === '' ? '""' : visible(key),
     kind: isModule ? SymbolKind.Module : value.kind === 'map' ? SymbolKind.Namespace : kindOf(entry),
-    ...(value.kind === 'scalar' && { detail: value.source.slice(0, MAX_DETAIL) }),
+    ...(value.kind === 'scalar' && { detail: visible(value.source.slice(0, MAX_DETAIL)) }),
     range: lines.rangeOf(entrySpan(entry)),
     selectionRange: lines.rangeOf(keySpan),
     children: entriesIn(value).map((child) => symbolOf(child, lines, [...path, key])),

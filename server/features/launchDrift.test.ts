@@ -18,6 +18,10 @@ const layout = (tp: string) =>
     `layout: 1\nworld_size: 8\nlaunch: {family: megatron-lm, files: [train.sh]}\nparallelism: {tp: ${tp}}\nsequence: {seq_length: 64}\n`,
   );
 
+const hostile = check(
+  'layout: 1\nworld_size: 8\nlaunch: {family: megatron-lm, files: ["$(check) \\u202e.sh"]}\nparallelism: {tp: 4}\nsequence: {seq_length: 64}\n',
+);
+
 /** What is said of layouts beside a launch file of which this is known. */
 function drift(state: LaunchState): LaunchDrift {
   const connection = { sendDiagnostics: () => undefined } as unknown as Connection;
@@ -60,6 +64,11 @@ test.each([
 ])('the lens of a layout with tp: %s says: %s', async (tp, title) => {
   const lenses = await drift(read(FLAGS)).lenses(URI, layout(tp), 'compare');
   expect(lenses.map(({ command }) => command)).toEqual([{ title, command: 'compare', arguments: [URI, SCRIPT] }]);
+});
+
+test('a name of a launch file makes no icon of a lens, and turns no text around', async () => {
+  const lenses = await drift(read(FLAGS)).lenses(URI, hostile, 'compare');
+  expect(lenses.map(({ command }) => command?.title)).toEqual(['matches $ (check) \\u202e.sh; 1 value unknown']);
 });
 
 test('a file that is not compared is named with the reason', () => {

@@ -19,6 +19,7 @@ import {
   type SaidDifference,
   saidDifferences,
   wordAt,
+  workbenchText,
 } from '../../layout';
 import type { Difference, Drift, DriftFix, LaunchReading } from '../../layout/launch';
 import type { Documents } from '../documents';
@@ -141,7 +142,7 @@ export class LaunchDrift implements LaunchAnswers {
       if (!drift || !span || !address) {
         return [];
       }
-      const title = verdict(named, drift);
+      const title = workbenchText(verdict(named, drift));
       const run = { title, command, ...(command !== '' && { arguments: [uri, address.uri] }) };
       return [{ range: checked.lines.rangeOf(span), command: run }];
     });

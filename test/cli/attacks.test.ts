@@ -1,5 +1,14 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -354,6 +363,12 @@ onPosix('a reader that goes away', () => {
     const shell = `${process.execPath} ${CLI} groups ${many.replace('many', 'wide')} | true; echo "\${PIPESTATUS[0]}"`;
     writeFileSync(many.replace('many', 'wide'), 'layout: 1\nworld_size: 1048576\nparallelism: {tp: 8}\n');
     expect(execFileSync('/bin/bash', ['-c', shell], { encoding: 'utf8' }).trim()).toBe('141');
+  });
+
+  test.runIf(existsSync('/dev/full'))('and a full disk is said', () => {
+    const { status, stderr } = spawnSync('/bin/sh', ['-c', `exec ${process.execPath} ${CLI} --help >/dev/full`]);
+    expect(stderr.toString()).toBe('parallelism-layout: standard output: no space left on the device\n');
+    expect(status).toBe(2);
   });
 
   test('as the reader of errors does not matter', () => {

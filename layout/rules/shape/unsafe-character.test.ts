@@ -25,9 +25,9 @@ test('unsafe-character', () => {
       = suggestion: Change to "x": name: [-"x\\U000E0041\\U000E0042"-]{+"x"+}
     a name of a module: error[language-module] at "modules": One module must be called 'language'.
       = Megatron-LM: create_topology requires exactly one spec named 'language' (the language module), got 0
-      = suggestion: Rename 'a' to 'language': modules: {[-"a\\x9b"-]{+language+}: {tp: 2}}
+      = suggestion: Rename 'a\\x9b' to 'language': modules: {[-"a\\x9b"-]{+language+}: {tp: 2}}
       error at "\\"a\\\\x9b\\"": This text holds U+009B: "a\\x9b". Write it without characters that nobody sees.
-      error[missing-key] at "\\"a\\\\x9b\\"": 'a' needs num_ranks or dp, and one replica takes 2 ranks. Write num_ranks 8.
+      error[missing-key] at "\\"a\\\\x9b\\"": 'a\\x9b' needs num_ranks or dp, and one replica takes 2 ranks. Write num_ranks 8.
       = suggestion: Insert num_ranks: 8: modules: {"a\\x9b": {tp: 2{+, num_ranks: 8+}}}
     a name of a phase: error at "\\"a\\\\u3164\\"": This text holds U+3164: "a\\u3164". Write it without characters that nobody sees."
   `);

@@ -15,7 +15,7 @@ from typing import Callable, Dict, Iterator
 
 from connections import LOOPBACK_ADDRESS, listen_beyond, listen_within, own_addresses
 from plan import Plan, PlanError
-from processes import Command, LocalRanks, become_subreaper, rank_environment
+from processes import Command, LocalRanks, become_subreaper, rank_environment, wake_with_parent
 from referee import Referee
 from verdicts import Starter
 
@@ -68,6 +68,8 @@ def watch_parent(referee: Referee) -> None:
         mode = os.fstat(0).st_mode
         if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode):
             referee.server.watch(0, lambda: read_parent(referee))
+            # the end of a pipe wakes no process that is stopped
+            wake_with_parent()
 
 
 def read_parent(referee: Referee) -> None:

@@ -121,9 +121,12 @@ describe('the command line', () => {
   }
 
   /** Sends a signal once all ranks have joined. */
-  function signalInTheMiddle(child: ChildProcess, signal: NodeJS.Signals): void {
+  function signalInTheMiddle(child: ChildProcess, signal: NodeJS.Signals, stopsReferee = false): void {
     child.stdout?.on('data', (text) => {
       if (String(text).includes('"name":"join"')) {
+        for (const pid of stopsReferee ? processesWith('referee', join(folder, 'runs')) : []) {
+          process.kill(Number(pid), 'SIGSTOP');
+        }
         child.kill(signal);
       }
     });
@@ -220,14 +223,7 @@ describe('the command line', () => {
 
   test('ends at once with a status of its own where the referee is stopped', async () => {
     const child = cli(FILE, '--format', 'jsonl');
-    child.stdout?.on('data', (text) => {
-      if (String(text).includes('"name":"join"')) {
-        for (const pid of processesWith('referee', join(folder, 'runs'))) {
-          process.kill(Number(pid), 'SIGSTOP');
-        }
-        child.kill('SIGINT');
-      }
-    });
+    signalInTheMiddle(child, 'SIGINT', true);
     const done = await outcome(child);
     expect(done.status).toBe(130);
     expect(done.out).toContain('"verdict":"cancelled"');
@@ -271,9 +267,9 @@ describe('the command line', () => {
     );
   });
 
-  test('leaves nothing behind when it is killed', async () => {
+  test('leaves nothing behind when it is killed, a referee that is stopped neither', async () => {
     const child = cli(FILE, '--format', 'jsonl');
-    signalInTheMiddle(child, 'SIGKILL');
+    signalInTheMiddle(child, 'SIGKILL', process.platform === 'linux');
     await outcome(child);
     await expect.poll(() => [...jobProcesses(), ...runFolders()], { timeout: 30 * SECONDS }).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { validate } from '../test/harness/kubernetesSchemas';
 import { nodeExclusion, nodeNames } from './nodeExclusion';
 
 describe('names of nodes', () => {
@@ -30,4 +31,23 @@ test('each scheduler is told in its own words', () => {
       },
     },
   });
+});
+
+test('the field fits the published schema of a pod, in a Job', () => {
+  const affinity = parse(nodeExclusion(['gpu003', 'gpu017']).kubernetes);
+  const job = (extra: object) => ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'train' },
+    spec: {
+      template: {
+        spec: { restartPolicy: 'Never', containers: [{ name: 'train', image: 'training:1' }], ...extra },
+      },
+    },
+  });
+  expect(() => validate(job(affinity))).not.toThrow();
+  // the schema looks into the field
+  expect(() =>
+    validate(job({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } } })),
+  ).toThrow(/nodeSelectorTerms/);
 });

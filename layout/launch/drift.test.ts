@@ -56,6 +56,23 @@ test('a degree and its total of weight shards say the same', () => {
   ]);
 });
 
+test('a layout that names no chunks does not interleave', () => {
+  const says = (chunks: string, flags: string) =>
+    driftBetween(
+      'a',
+      `layout: 1\nworld_size: 16\nparallelism: {pp: 2${chunks}}\nmodel: {num_layers: 8}\n`,
+      script(`--num-layers 8 --pipeline-model-parallel-size 2 ${flags}`),
+    ).differences.map(({ message }) => message);
+  const two = '--num-virtual-stages-per-pipeline-rank 2';
+  expect(says('', two)).toEqual([
+    'train.sh says vpp 2 (--num-virtual-stages-per-pipeline-rank, line 1); this layout leaves vpp at its default, 1.',
+  ]);
+  expect(says('', '')).toEqual([]);
+  expect(says(', vpp: 2', two)).toEqual([]);
+  expect(says(', num_layers_per_virtual_pipeline_stage: 2', two)).toEqual([]);
+  expect(says(', vpp: 2', '')).toEqual(['train.sh leaves vpp at its default, 1; this layout says vpp 2.']);
+});
+
 test('a message names an option of Slurm', () => {
   const text =
     '#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\nsrun --ntasks-per-node 8 python pretrain_gpt.py --num-layers 8';

@@ -4,7 +4,7 @@ import type { KeyPath } from '../format/keys';
 import { LineIndex } from '../format/lines';
 import { FRAMEWORKS, type Framework } from '../frameworks';
 import { listsStages } from './importedLayout';
-import type { LaunchPlace, LaunchReading } from './launchReading';
+import type { LaunchPlace, LaunchReading, LaunchValue } from './launchReading';
 import type { FactValue } from './value';
 import { effectiveValue, type LayoutValues, layoutFileValues, namedModel, worldOf } from './writtenValues';
 
@@ -67,7 +67,7 @@ export function driftBetween(
   const meant = new Map([...(namedModel(values)?.sizes ?? []), ...values]);
   const model = reading.values.find(({ key }) => key === 'model.from');
   const isSameModel = model !== undefined && values.get('model.from')?.value === model.value;
-  for (const { key, value, source, offset, lookedFor } of reading.values) {
+  for (const { key, value, source, offset, lookedFor } of withChunks(reading)) {
     if (!isKeyPath(key) || (hasStages && key === 'parallelism.vpp')) {
       continue;
     }
@@ -96,6 +96,15 @@ export function driftBetween(
   }
   const engine = engineDifference(file, text, values, reading);
   return { differences: engine ? [...differences, engine] : differences, unknown };
+}
+
+/** What was read, with the chunks that a command of Megatron-LM has where it names none: an import need not write them. */
+export function withChunks({ family, values }: LaunchReading): readonly LaunchValue[] {
+  const has = (one: KeyPath) => values.some(({ key }) => key === one);
+  const names = ['parallelism.vpp', 'parallelism.num_layers_per_virtual_pipeline_stage'] as const;
+  return family === 'megatron-lm' && has('parallelism.pp') && !names.some(has)
+    ? [...values, { key: 'parallelism.vpp', value: 1, source: 'default' }]
+    : values;
 }
 
 /**

@@ -39,6 +39,19 @@ test('every value that the files write as it stands is changed, the others are l
   expect(after).toBe(SCRIPT.replace('nodes=4', 'nodes=3').replace('TP=8', 'TP=4').replace('PP=2', 'PP=1'));
 });
 
+test('the nodes that Slurm gives follow those that a launcher names, where they were the same', () => {
+  const script = (asked: string, nodes: number) =>
+    `#!/bin/bash\n#SBATCH ${asked}\ntorchrun --nnodes ${nodes} --nproc-per-node 8 pretrain_gpt.py --num-layers 32\n`;
+  const after = (asked: string) => {
+    const reading = readLaunchFile('/w/train.sh', script(asked, 4), () => null);
+    return launchPatch('/w/job.layout.yaml', layout('parallelism: {tp: 1}\n'), reading).files.get('/w/train.sh')?.after;
+  };
+  expect(after('--nodes=4')).toBe(script('--nodes=3', 3));
+  expect(after('-N4')).toBe(script('-N3', 3));
+  expect(after('--nodes 5')).toBe(script('--nodes 5', 3));
+  expect(after('--nodes=4-8')).toBe(script('--nodes=4-8', 3));
+});
+
 test('the patch is one that patch takes', () => {
   const { before, after } = patched(layout('parallelism: {tp: 4, pp: 1}\nmodel: {num_layers: 32}\n'));
   const folder = mkdtempSync(join(tmpdir(), 'patch-'));

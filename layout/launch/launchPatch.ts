@@ -1,12 +1,15 @@
 import { type Understood, understand } from '../check';
+import type { Edit } from '../diagnostic';
 import { patchName, terminalLine } from '../escape';
 import { applyEdits } from '../format/edit';
 import { isKeyPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
 import { type KeyDifference, keyDifferences, keyValues } from '../keyDifferences';
-import { type Difference, driftBetween } from './drift';
+import { type Difference, driftBetween, withChunks } from './drift';
 import { launchFix } from './driftFixes';
 import { type LaunchReading, readLaunchFile } from './launchReading';
+import { sbatchDirectives } from './shell/sources';
+import type { FactValue } from './value';
 import { effectiveValue, layoutFileValues } from './writtenValues';
 
 /** What turns a launch file into that of another layout. */
@@ -34,6 +37,8 @@ export function launchPatch(file: string, text: string, reading: LaunchReading):
     written.push(difference);
     now = readLaunchFile(reading.file, files.get(reading.file) ?? '', (path) => files.get(path) ?? null);
   }
+  const script = files.get(reading.file) ?? '';
+  files.set(reading.file, applyEdits(script, allocationEdits(script, nodesIn(reading), nodesIn(now))));
   const changed = [...files].filter(([path, after]) => after !== reading.files.get(path));
   return {
     files: new Map(changed.map(([path, after]) => [path, { before: reading.files.get(path) ?? '', after }])),
@@ -42,12 +47,29 @@ export function launchPatch(file: string, text: string, reading: LaunchReading):
   };
 }
 
+const nodesIn = ({ values }: LaunchReading): FactValue | null | undefined =>
+  values.find(({ key }) => key === 'cluster.nodes')?.value;
+
+/** What keeps the nodes that a script asks Slurm for those that its launcher names, where they were the same. */
+function allocationEdits(
+  script: string,
+  before: FactValue | null | undefined,
+  after: FactValue | null | undefined,
+): Edit[] {
+  const directive = sbatchDirectives(script).get('nodes');
+  if (!directive || typeof after !== 'number' || before === after || directive.value !== String(before)) {
+    return [];
+  }
+  const start = script.indexOf(directive.value, directive.offset);
+  return [{ span: { start, end: start + directive.value.length }, newText: String(after) }];
+}
+
 function settledKeys(file: string, text: string, reading: LaunchReading): ReadonlySet<string> {
   const meant = layoutFileValues(file, text) ?? new Map();
   const open = new Set(driftBetween(file, text, reading, meant).differences.map(({ key }): string => key));
   const isMeant = (key: KeyPath) => key === 'world_size' || effectiveValue(meant, key) !== undefined;
   return new Set(
-    reading.values.flatMap(({ key, value }) =>
+    withChunks(reading).flatMap(({ key, value }) =>
       value !== null && isKeyPath(key) && isMeant(key) && !open.has(key) ? [key] : [],
     ),
   );

@@ -107,9 +107,18 @@ export function effectiveValue(values: LayoutValues, key: KeyPath): FactValue | 
   if (other !== undefined) {
     return effectiveValue(values, other);
   }
+  if (key === 'parallelism.vpp') {
+    return NAMES_CHUNKS.some((one) => values.has(one)) ? undefined : 1;
+  }
   const spec = specOf(key);
   return spec && 'default' in spec ? spec.default : undefined;
 }
+
+/** Keys from which the chunks of a stage follow; a layout with none of them, and without `vpp`, does not interleave. */
+const NAMES_CHUNKS: readonly KeyPath[] = [
+  'parallelism.num_layers_per_virtual_pipeline_stage',
+  'parallelism.pipeline_model_parallel_layout',
+];
 
 /** Whether a layout has the section that a key belongs to; degrees have defaults in a layout that has any. */
 function hasSection(values: LayoutValues, key: KeyPath): boolean {

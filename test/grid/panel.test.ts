@@ -236,7 +236,12 @@ describe('trade-offs', () => {
     withPanel(moe, { width, height, state: TRADEOFFS }, async ({ page, send }) => {
       await send(grid.engine.tradeoffsMessage(moe));
       expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
+      // a view begins at its top, however far the one before was scrolled
+      const scrolled = () => page.locator('.main').evaluate((main) => main.scrollTop);
+      await page.locator('.main').evaluate((main) => main.scrollTo(0, 100));
+      expect(await scrolled()).toBe(100);
       await showView(page, 'Table');
+      expect(await scrolled()).toBe(0);
       expect(await shownView(page)).toBe('Table');
       const tab = await page.locator('.tab', { hasText: 'Table' }).boundingBox();
       expect(tab?.x).toBeGreaterThanOrEqual(0);

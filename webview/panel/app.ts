@@ -190,6 +190,7 @@ export class GridApp {
     this.#state = stateOfAnother(this.#state, uri);
     this.api.setState(this.#state);
     this.#spotlight.forget();
+    this.#screen.scrollToTop();
     this.#askForBase();
   }
 
@@ -217,6 +218,7 @@ export class GridApp {
     this.#remember(shape ? { ...part, viewport: WHOLE } : part);
     if (part.view !== undefined) {
       this.#weigh();
+      this.#screen.scrollToTop();
     }
     this.#render();
     const scene = this.#scene();

@@ -101,6 +101,11 @@ export class Screen {
     this.#handle.setAttribute('aria-expanded', String(isOpen));
   }
 
+  /** Shows what comes next from its beginning. */
+  scrollToTop(): void {
+    this.stage.element.parentElement?.scrollTo(0, 0);
+  }
+
   /** Brings the first card of the list into sight. */
   showCards(): void {
     this.#grow(true);

@@ -2,7 +2,7 @@
 // Ends with what failed and a line `N passed, N failed`; a suite that crashes, or runs nothing, counts as a failure.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
+import { setPriority } from 'node:os';
 import { commandFailure, listFailures, mochaFailures, pytestFailures, vitestFailures } from './failures.mts';
 
 const { execPath } = process;
@@ -20,8 +20,8 @@ const python = process.env.PYTHON ?? (existsSync('/usr/bin/python3') ? '/usr/bin
 
 /** What must have run before the suites that use it. */
 const BUILD = [
-  { name: 'build', command: [execPath, 'scripts/build.mjs'], count: single },
-  { name: 'package', command: [execPath, 'scripts/package.mjs'], count: single },
+  { name: 'build', groups: [], command: [execPath, 'scripts/build.mjs'], count: single },
+  { name: 'package', groups: [], command: [execPath, 'scripts/package.mjs'], count: single },
 ];
 
 /** How a runner's output tells how many tests passed and failed, and which failed. */
@@ -65,8 +65,13 @@ const GROUPS = [...new Set(SUITES.flatMap(({ groups }) => groups))];
 /** The suites that run one after another, what waits for ranks and what waits for pages; the rest computes beside both. */
 const JOBS = ['jobs', 'smoke job'];
 const EDITORS = ['integration', 'end to end'];
-const COMPUTING = SUITES.map(({ name }) => name).filter((name) => ![...JOBS, ...EDITORS].includes(name));
-const LANES = [JOBS, EDITORS, COMPUTING];
+const LANES = [JOBS, EDITORS, SUITES.map(({ name }) => name).filter((name) => ![...JOBS, ...EDITORS].includes(name))];
+
+/** Groups that only compute leave the processors to suites that wait for others: those end hardly later than alone. */
+const COMPUTING = ['lint', 'fast', 'fuzz'];
+
+/** Behind others, but not so far that a busy machine never comes to it. */
+const YIELDING = 5;
 
 /** Groups that need no build. */
 const UNBUILT = ['lint', 'fast'];
@@ -96,11 +101,8 @@ function numberBefore(text, word) {
   return Number(new RegExp(`(\\d+) ${word}`).exec(text)?.[1] ?? 0);
 }
 
-/**
- * Runs a command; gives its output and its exit code. What only computes leaves the processors to the suites that wait for others:
- * those end no later than alone, and it takes the time in between.
- */
-function run([program, ...args], computes) {
+/** Runs a command, behind others where it yields; gives its output and its exit code. */
+function run([program, ...args], yields) {
   return new Promise((done) => {
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -110,8 +112,8 @@ function run([program, ...args], computes) {
         ...{ NO_COLOR: '1', FORCE_COLOR: '0', PYTHONDONTWRITEBYTECODE: '1', CUDA_VISIBLE_DEVICES: '' },
       },
     });
-    if (computes && child.pid !== undefined) {
-      setPriority(child.pid, constants.priority.PRIORITY_LOW);
+    if (yields && child.pid !== undefined) {
+      setPriority(child.pid, YIELDING);
     }
     let output = '';
     for (const stream of [child.stdout, child.stderr]) {
@@ -125,9 +127,10 @@ function run([program, ...args], computes) {
 }
 
 /** Runs one suite and prints its output at its end, as another one may run beside it. */
-async function runSuite({ name, command, count, failures = () => [] }) {
+async function runSuite({ name, groups, command, count, failures = () => [] }) {
   const start = performance.now();
-  const { output, code } = await run(command, COMPUTING.includes(name));
+  const yields = groups.some((group) => COMPUTING.includes(group));
+  const { output, code } = await run(command, yields);
   const { passed, failed } = count(output, code);
   const crashed = code !== 0 && failed === 0;
   const idle = code === 0 && passed + failed === 0;

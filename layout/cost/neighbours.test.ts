@@ -83,3 +83,12 @@ test('a score says throughput and share of the peak', () => {
   expect(score?.mfu).toBeGreaterThan(0.2);
   expect(score?.mfu).toBeLessThan(0.7);
 });
+
+test('a change that changes nothing says so', () => {
+  const single = LAYOUT.replace('tp: 4 #', 'tp: 8 #').replace(
+    'use_distributed_optimizer: true',
+    'grad_reduce_in_bf16: false',
+  );
+  const found = neighbours(check(single)).find(({ key }) => key === 'optimizer.use_distributed_optimizer');
+  expect(found?.reason).toBe('Memory and traffic hardly change.');
+});

@@ -219,6 +219,9 @@ function bytesByGroup({
   return sums;
 }
 
+/** Smaller differences are not worth a word, as a share. */
+const SMALL = 0.02;
+
 function largestDifference(now: Score, then: Score): string {
   const parts = [
     { words: 'network traffic', change: relative(now.networkBytes, then.networkBytes) },
@@ -226,9 +229,10 @@ function largestDifference(now: Score, then: Score): string {
     { words: 'pipeline bubble', change: (then.bubble ?? 0) - (now.bubble ?? 0) },
   ];
   const [largest] = parts.toSorted((a, b) => Math.abs(b.change) - Math.abs(a.change));
-  if (!largest || Math.abs(largest.change) < 0.02) {
-    const more = then.totalBytes > now.totalBytes;
-    return more ? 'Holds more activations or states.' : 'Holds fewer activations or states.';
+  if (!largest || Math.abs(largest.change) < SMALL) {
+    const held = relative(now.totalBytes, then.totalBytes);
+    const words = `Holds ${held > 0 ? 'more' : 'fewer'} activations or states.`;
+    return Math.abs(held) < SMALL ? 'Memory and traffic hardly change.' : words;
   }
   return `${largest.change > 0 ? 'More' : 'Less'} ${largest.words}.`;
 }

@@ -82,8 +82,11 @@ export class ProposedChanges implements vscode.TextDocumentContentProvider {
 export function proposedChange({ weighed, resized }: Listed, kind: ChangeKind, index: number): Proposed | null {
   if (kind === 'resized') {
     const planned = resized?.layouts[index]?.planned;
-    const title = planned && vscode.l10n.t('{0} on {1} GPUs', alternativeName(planned), planned.gpus);
-    return resized && planned ? { ...resized, title: title ?? '', text: planned.text } : null;
+    if (!resized || !planned) {
+      return null;
+    }
+    const title = vscode.l10n.t('{0} on {1} GPUs', alternativeName(planned), planned.gpus);
+    return { ...resized, title, text: planned.text };
   }
   if (!weighed) {
     return null;
@@ -91,8 +94,11 @@ export function proposedChange({ weighed, resized }: Listed, kind: ChangeKind, i
   const { neighbours, alternatives } = weighed.tradeoffs;
   if (kind === 'neighbour') {
     const neighbour = neighbours[index];
-    const text = neighbour && applyEdits(weighed.document.getText(), neighbour.edits);
-    return neighbour ? { ...weighed, title: changeTitle(neighbour), text: text ?? '' } : null;
+    if (!neighbour) {
+      return null;
+    }
+    const text = applyEdits(weighed.document.getText(), neighbour.edits);
+    return { ...weighed, title: changeTitle(neighbour), text };
   }
   const planned = alternatives.ok ? alternatives.front[index] : undefined;
   return planned ? { ...weighed, title: alternativeName(planned), text: planned.text } : null;

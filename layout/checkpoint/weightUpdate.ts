@@ -101,12 +101,12 @@ function updateOf(
     gpus: place.ranks,
     gpusPerEngine: size,
     isApart: place.isApart,
-    trainer: isSharded ? `${layout.worldSize / replicas(layout)} shards` : degreesText(saved),
+    trainer: isSharded ? `${shards} shards` : degreesText(saved),
     degrees: degreesText(engine),
     isAlike: !isSharded && !place.isApart && isCutAlike(saved, engine),
     bytes,
     senders: framework?.weightUpdates
-      ? sendersOf(framework.weightUpdates.apart, place.isApart, trainer, saved, job)
+      ? sendersOf(framework.weightUpdates.apart, place.isApart, trainer, saved, { job, bytes })
       : null,
     framework: framework?.weightUpdates ? framework.title : null,
     ranks,
@@ -169,13 +169,13 @@ function sendersOf(
   isApart: boolean,
   trainer: ResolvedModule,
   { pp }: SavedState,
-  job: WeightJob | null,
+  { job, bytes }: { readonly job: WeightJob | null; readonly bytes: number | null },
 ): readonly WeightSender[] | null {
   if (!isApart) {
     return [];
   }
   if (apart === 'first') {
-    return [{ rank: trainer.rankOffset, stage: null, bytes: job && wholeBytes(job, [job.stages.flat()], 0) }];
+    return [{ rank: trainer.rankOffset, stage: null, bytes }];
   }
   const stride = denseGrid(trainer).axes.find(({ name }) => name === 'pp')?.stride ?? 1;
   return apart === null
@@ -223,6 +223,10 @@ export function weightUpdateText(update: WeightUpdate): string {
   return `Phase '${update.phase}': ${[whatTravels(update), ...wayLines(update), ...update.ranks(1).map(keptText)].join('. ')}.`;
 }
 
+/** Bytes as messages say them, or what stands for them where they are not known. */
+const sizeText = (bytes: number | null, unknown: string): string =>
+  bytes === null ? unknown : `${gibibytes(bytes)} GiB`;
+
 function whatTravels({ engine, gpus, gpusPerEngine, trainer, degrees, bytes }: WeightUpdate): string {
   const weights = bytes === null ? 'the weights' : `${gibibytes(bytes)} GiB of weights`;
   return `${weights} go from ${trainer} to ${countOf(gpus / gpusPerEngine, `${engine} engine`)} of ${degrees} after each update`;
@@ -230,7 +234,7 @@ function whatTravels({ engine, gpus, gpusPerEngine, trainer, degrees, bytes }: W
 
 function keptText({ rank, bytes, heldBy }: EngineRank): string {
   const ranks = `rank${heldBy.length === 1 ? '' : 's'} ${rankList(heldBy)} hold${heldBy.length === 1 ? 's' : ''}`;
-  return `Engine rank ${rank} keeps ${bytes === null ? 'its part' : `${gibibytes(bytes)} GiB`}, which ${ranks}`;
+  return `Engine rank ${rank} keeps ${sizeText(bytes, 'its part')}, which ${ranks}`;
 }
 
 /** Who sends, in sentences without a full stop; none where that is not known. */
@@ -240,14 +244,14 @@ function wayLines({ senders, framework, gpus, bytes }: WeightUpdate): string[] {
   }
   if (senders.length === 0) {
     return [
-      `${framework}: every rank gathers each tensor, ${bytes === null ? 'all weights' : `${gibibytes(bytes)} GiB`} in turn, and hands it to the engine on its GPU`,
+      `${framework}: every rank gathers each tensor, ${sizeText(bytes, 'all weights')} in turn, and hands it to the engine on its GPU`,
     ];
   }
   const lines = senders
     .slice(0, MAX_LINES)
     .map(
       ({ rank, stage, bytes }) =>
-        `rank ${rank} broadcasts ${bytes === null ? 'the weights' : `${gibibytes(bytes)} GiB`}${stage === null ? '' : ` of stage ${stage}`} to ${countOf(gpus, 'GPU')}`,
+        `rank ${rank} broadcasts ${sizeText(bytes, 'the weights')}${stage === null ? '' : ` of stage ${stage}`} to ${countOf(gpus, 'GPU')}`,
     );
   const more = senders.length - lines.length;
   return [`${framework}: ${lines.join('; ')}${more > 0 ? `; and ${more} more stages alike` : ''}`];

@@ -6,7 +6,7 @@ import { grouped } from './format/quantities';
 import { type ReadLayout, readLayout } from './format/read';
 import { firstLine } from './format/tree';
 import { frameworkOf } from './frameworks';
-import { holds, isOwnRule } from './frameworks/holding';
+import { holds, isOwnRule } from './frameworks/heldRules';
 import { ALWAYS_SAID, ignoresOf, sift } from './ignores';
 import { RULES } from './rules/registry';
 import { MEGATRON_LM, type Report, type Rule, toDiagnostic } from './rules/rule';

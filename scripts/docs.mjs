@@ -29,7 +29,7 @@ function settingsTable() {
 
 /** What a run records, as a table: the variables of the environment, and what `export --record` sets. */
 async function environmentTable() {
-  const { RECORDING_VARIABLES } = await importSource('layout/launch/recording.ts');
+  const { RECORDING_VARIABLES } = await importSource('layout/launch/record.ts');
   const rows = RECORDING_VARIABLES.map(({ names: [name, older], value, meaning }) => {
     const known = older === undefined ? `\`${name}\`` : `\`${name}\`; before torch 2.9 \`${older}\``;
     return `| ${known} | ${meaning} | ${value === undefined ? '' : `\`${value}\``} |`;

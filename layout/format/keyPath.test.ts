@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { LAUNCH_FAMILIES } from '../frameworks/families';
-import { PLAIN_OPTIONS } from '../launch/megatron';
+import { PLAIN_OPTIONS } from '../frameworks/megatronOptions';
 import type { Defaults } from '../launch/value';
 import { derivedFrom, isKeyPath, isModelPath, specOf } from './keyPath';
 import { FORMAT, type KeyPath } from './keys';

@@ -1,10 +1,10 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { setWorld } from '../launch/jobWorld';
 import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readOptions, readRows } from '../launch/optionRows';
 import { isOn, Options } from '../launch/options';
-import { at, optionsOf, textAtPath } from '../launch/tree';
+import { at, optionsOf, textAtPath } from '../launch/sources/tree';
 import { derived, Facts, isKnown, mapFound } from '../launch/value';
+import { setWorld } from '../launch/world';
 import { readConfigured, setLaunchedWorld } from './configured';
 import { type Framework, parallelDegree, REPLICATE, type Sizes, shardDegree, sized, ULYSSES } from './framework';
 

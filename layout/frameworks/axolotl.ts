@@ -1,9 +1,9 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
-import { LAUNCHERS_WORLD, setWorld } from '../launch/jobWorld';
 import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
-import { textOf } from '../launch/shell/values';
-import { at } from '../launch/tree';
+import { textOf } from '../launch/sources/shell/words';
+import { at } from '../launch/sources/tree';
 import { Facts } from '../launch/value';
+import { LAUNCHERS_WORLD, setWorld } from '../launch/world';
 import { readConfigured, setLaunchedWorld } from './configured';
 import type { Framework } from './framework';
 

@@ -1,8 +1,8 @@
+import type { Job } from '../launch/commands';
 import type { LaunchContext, LaunchDocument } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { setWorld } from '../launch/jobWorld';
-import type { Job } from '../launch/launchers';
 import { Facts, isKnown } from '../launch/value';
+import { setWorld } from '../launch/world';
 
 /** How a family reads its configuration file. */
 interface ConfigurationReader {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readLaunchFile } from '../launch/launchReading';
+import { readLaunchFile } from '../launch/read';
 
 const read = (text: string) => {
   const { family, values, notes } = readLaunchFile('run.sh', text, () => null);

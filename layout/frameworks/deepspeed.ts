@@ -1,11 +1,11 @@
+import { hasFlag, type Job } from '../launch/commands';
 import type { Evidence, LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { setWorld } from '../launch/jobWorld';
-import { hasFlag, type Job } from '../launch/launchers';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import type { Options } from '../launch/options';
-import { at, type Tree, textAtPath } from '../launch/tree';
+import { at, type Tree, textAtPath } from '../launch/sources/tree';
 import { derived, type FactPath, Facts, isKnown } from '../launch/value';
+import { setWorld } from '../launch/world';
 import { type CheckpointFact, EXPERTS, type Framework, parallelDegree, type Sizes, sized, ULYSSES } from './framework';
 
 /** Whether Ulysses takes the place of tensor and pipeline parallelism, beside which it is refused. */

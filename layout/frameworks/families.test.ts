@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { untraceable } from '../../test/harness/untraceable';
 import { check } from '..';
 import { layoutYaml } from '../launch/importedLayout';
-import { readLaunchFile } from '../launch/launchReading';
+import { readLaunchFile } from '../launch/read';
 import type { FamilyName } from './families';
 
 type Files = Readonly<Record<string, string>>;

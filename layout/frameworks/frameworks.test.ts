@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { check, processGroups, RULES } from '..';
 import { FRAMEWORKS, frameworkOf, sizedDegrees } from '.';
-import { holds, RULES_OF_ANY_JOB } from './holding';
+import { holds, RULES_OF_ANY_JOB } from './heldRules';
 import { frameworkPageName } from './page';
 
 /** What launch files of the frameworks' own repositories are imported as (`tools/frameworks/examples.mjs`). */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { untraceable } from '../../test/harness/untraceable';
 import { layoutOf } from '../launch/importedLayout';
-import { readLaunchFile } from '../launch/launchReading';
+import { readLaunchFile } from '../launch/read';
 
 const CONFIGURATION = `model_name_or_path: /models/own
 stage: sft

@@ -1,15 +1,15 @@
+import { environmentCount, environmentOption, type Job, type World } from '../launch/commands';
 import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
-import { deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/jobWorld';
-import { environmentCount, environmentOption, type Job, type World } from '../launch/launchers';
-import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
-import { textOf } from '../launch/shell/values';
-import { at, optionsOf, type TreeMap } from '../launch/tree';
+import { textOf } from '../launch/sources/shell/words';
+import { at, optionsOf, type TreeMap } from '../launch/sources/tree';
 import { type Defaults, derived, Facts, isKnown, product } from '../launch/value';
+import { deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/world';
 import { configurationsOf, readConfigured } from './configured';
 import type { Framework } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { DEGREES } from './megatronDefaults';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from './megatronOptions';
 
 /** LLaMA-Factory on Megatron Core, through mcore_adapter of ROLL (`USE_MCA=1`) or Megatron Bridge. */
 export const llamaFactory: Framework = {

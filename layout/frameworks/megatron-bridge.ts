@@ -1,17 +1,17 @@
+import { hasFlag, type Job, type World } from '../launch/commands';
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { coverGrids, deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/jobWorld';
-import { hasFlag, type Job, type World } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
-import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
-import { megatronOptions } from '../launch/megatronWrite';
-import { applyOverrides } from '../launch/omegaconf';
 import { listUnmappedTree, type OptionRow, readRows } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
-import { CALLEE, FROM_HUGGING_FACE, pythonRecipes, RETURN } from '../launch/python/module';
-import { textOf } from '../launch/shell/values';
-import { at, emptyMap, optionsOf, type Tree, type TreeMap } from '../launch/tree';
+import { applyOverrides } from '../launch/sources/omegaconf';
+import { CALLEE, FROM_HUGGING_FACE, pythonRecipes, RETURN } from '../launch/sources/python/module';
+import { textOf } from '../launch/sources/shell/words';
+import { at, emptyMap, optionsOf, type Tree, type TreeMap } from '../launch/sources/tree';
 import { derived, Facts, type Found, product, type Reason } from '../launch/value';
+import { coverGrids, deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/world';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from './megatronOptions';
+import { megatronOptions } from './megatronWrite';
 
 /** A recipe in Python sets what is absent: there is no default that holds for all. */
 const DIALECT: Dialect = {

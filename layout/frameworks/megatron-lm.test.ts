@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { layoutOf, layoutYaml } from '../launch/importedLayout';
-import { readLaunchFile } from '../launch/launchReading';
+import { readLaunchFile } from '../launch/read';
 import { exportLayout } from '../launch/write';
 
 const SCRIPT = `#!/bin/bash

@@ -1,16 +1,16 @@
+import { countOption, environmentOption, FLAGS_ALONE, hasFlag, type Job } from '../launch/commands';
 import type { LaunchContext, LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { deriveFromWorld, deriveGlobalBatch, LAUNCHERS_WORLD, setWorld } from '../launch/jobWorld';
-import { countOption, environmentOption, FLAGS_ALONE, hasFlag, type Job } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
-import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
 import { listUnmapped, type OptionRow, readOptions, readRows } from '../launch/optionRows';
 import { integerOf, type Option, Options } from '../launch/options';
-import { isCallOf } from '../launch/python/call';
-import { pythonRecipes } from '../launch/python/module';
-import { at, optionOf, optionsOf, type Tree } from '../launch/tree';
+import { isCallOf } from '../launch/sources/python/call';
+import { pythonRecipes } from '../launch/sources/python/module';
+import { at, optionOf, optionsOf, type Tree } from '../launch/sources/tree';
 import { derived, type FactMap, Facts, type FactValue, type Found, isKnown } from '../launch/value';
+import { deriveFromWorld, deriveGlobalBatch, LAUNCHERS_WORLD, setWorld } from '../launch/world';
 import { MEGATRON_DEFAULTS } from './megatronDefaults';
+import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from './megatronOptions';
 
 /** Megatron-LM's own command line. */
 export const MEGATRON_DIALECT: Dialect = { defaults: MEGATRON_DEFAULTS, switches: 'bare', expertTpIsTp: true };

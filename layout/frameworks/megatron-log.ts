@@ -1,9 +1,9 @@
 import type { LaunchFamily } from '../launch/family';
-import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
 import { listUnmapped } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
 import { Facts } from '../launch/value';
 import { MEGATRON_DIALECT } from './megatron-lm';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from './megatronOptions';
 
 const DIALECT: Dialect = { ...MEGATRON_DIALECT, switches: 'value', resolved: true };
 

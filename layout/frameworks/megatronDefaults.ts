@@ -40,7 +40,7 @@ export const CORE_EXPERTS = {
 
 /**
  * What Megatron-LM takes where its options are absent, with what only rules judge. Expert tensor parallelism follows its own rule in
- * `launch/megatron.ts`.
+ * `megatronOptions.ts`.
  */
 export const MEGATRON_DEFAULTS: Defaults = {
   framework: 'Megatron-LM',

@@ -1,19 +1,19 @@
 import { isModelPath } from '../format/keyPath';
 import type { KeyPath } from '../format/keys';
+import { hasFlag, type Job } from '../launch/commands';
 import type { LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { coverGrids, setWorld } from '../launch/jobWorld';
-import { hasFlag, type Job } from '../launch/launchers';
 import type { Flag, LayoutWriter } from '../launch/layoutWriter';
-import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
-import { moduleFlags } from '../launch/megatronWrite';
 import { listUnmapped } from '../launch/optionRows';
 import { isOn, type Options } from '../launch/options';
-import { isCallOf } from '../launch/python/call';
-import { pythonRecipes } from '../launch/python/module';
-import { optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { isCallOf } from '../launch/sources/python/call';
+import { pythonRecipes } from '../launch/sources/python/module';
+import { optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
 import { type Defaults, derived, Facts, type Found, isKnown, product } from '../launch/value';
+import { coverGrids, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT } from './megatron-lm';
+import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from './megatronOptions';
+import { moduleFlags } from './megatronWrite';
 
 /** A flag of the example with the key that it sets and its default; those of weight shards have none. */
 type GridFlag = readonly [key: KeyPath, flag: string, otherwise?: number];

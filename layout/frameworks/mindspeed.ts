@@ -1,12 +1,12 @@
+import { hasFlag, type Job } from '../launch/commands';
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { LAUNCHERS_WORLD, setWorld } from '../launch/jobWorld';
-import { hasFlag, type Job } from '../launch/launchers';
-import { applyOverrides } from '../launch/omegaconf';
 import { defaultsIn, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import type { Options } from '../launch/options';
-import { at, emptyMap, type Tree } from '../launch/tree';
+import { applyOverrides } from '../launch/sources/omegaconf';
+import { at, emptyMap, type Tree } from '../launch/sources/tree';
 import { type Defaults, Facts, isKnown, type Reason } from '../launch/value';
+import { LAUNCHERS_WORLD, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT, readMegatronCommand } from './megatron-lm';
 
 /** MindSpeed-LLM's own flags. */

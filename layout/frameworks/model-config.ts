@@ -1,13 +1,13 @@
 import type { LaunchContext, LaunchFamily } from '../launch/family';
-import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/jobWorld';
 import type { LayoutWriter } from '../launch/layoutWriter';
-import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
-import { megatronFlags } from '../launch/megatronWrite';
 import { listUnmapped } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
-import { at, optionOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { at, optionOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
 import { Facts, type Found, isKnown } from '../launch/value';
+import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT } from './megatron-lm';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from './megatronOptions';
+import { megatronFlags } from './megatronWrite';
 
 /** NeMo's keys, over a recipe of its own: what is absent is not known. */
 const NEMO: Dialect = {

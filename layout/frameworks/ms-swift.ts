@@ -1,16 +1,16 @@
+import { countOption, environmentOption, type Job, type World, worldByDefault } from '../launch/commands';
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { deriveFromWorld, setWorld } from '../launch/jobWorld';
-import { countOption, environmentOption, type Job, type World, worldByDefault } from '../launch/launchers';
-import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
 import { defaultsIn, listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
 import { isOn, type Option, Options } from '../launch/options';
-import { textOf } from '../launch/shell/values';
-import { at, optionsOf, type TreeMap } from '../launch/tree';
+import { textOf } from '../launch/sources/shell/words';
+import { at, optionsOf, type TreeMap } from '../launch/sources/tree';
 import { type Defaults, Facts, type Found, isKnown } from '../launch/value';
+import { deriveFromWorld, setWorld } from '../launch/world';
 import { type Framework, REPLICATE, shardDegree, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { DEGREES } from './megatronDefaults';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from './megatronOptions';
 import { engineOptions, readEngine } from './serving';
 
 const SWIFT = { name: 'ms-swift', title: 'ms-swift', revision: '3602360a56', source: 'modelscope/ms-swift' } as const;

@@ -1,8 +1,8 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
-import { deriveFromWorld, setWorld } from '../launch/jobWorld';
 import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
-import { at, optionsOf } from '../launch/tree';
+import { at, optionsOf } from '../launch/sources/tree';
 import { derived, type FactPath, Facts, isKnown, mapFound, product } from '../launch/value';
+import { deriveFromWorld, setWorld } from '../launch/world';
 import { configurationsOf, readConfigured, setLaunchedWorld } from './configured';
 import { type Framework, parallelDegree, type Sizes, sized } from './framework';
 

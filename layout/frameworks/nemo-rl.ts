@@ -1,14 +1,12 @@
+import type { Job } from '../launch/commands';
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { type Inherited, inherited } from '../launch/inheritance';
-import { deriveFromWorld, setWorld } from '../launch/jobWorld';
-import type { Job } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
-import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from '../launch/megatron';
-import { applyOverrides, resolveReferences } from '../launch/omegaconf';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { isOn, Options } from '../launch/options';
-import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { type Inherited, inherited } from '../launch/sources/inheritance';
+import { applyOverrides, resolveReferences } from '../launch/sources/omegaconf';
+import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
 import {
   type Defaults,
   derived,
@@ -19,8 +17,10 @@ import {
   mapFound,
   type Reason,
 } from '../launch/value';
+import { deriveFromWorld, setWorld } from '../launch/world';
 import { type CheckpointFact, type Framework, parallelDegree, type Sizes, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
+import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from './megatronOptions';
 import { readEngine } from './serving';
 
 /** The driver has the one data loader. */

@@ -1,18 +1,26 @@
+import { environmentCount, environmentOption, type Job, type World } from '../launch/commands';
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { type Inherited, inherited } from '../launch/inheritance';
-import { deriveFromWorld, setWorld } from '../launch/jobWorld';
-import { environmentCount, environmentOption, type Job, type World } from '../launch/launchers';
-import { type Dialect, MEGATRON_OPTIONS, readMegatron } from '../launch/megatron';
-import { applyOverrides } from '../launch/omegaconf';
 import { listUnmappedTree } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
-import { textOf } from '../launch/shell/values';
-import { at, mergeTrees, optionsOf, type Tree, type TreeMap, type TreeScalar, textAtPath } from '../launch/tree';
+import { type Inherited, inherited } from '../launch/sources/inheritance';
+import { applyOverrides } from '../launch/sources/omegaconf';
+import { textOf } from '../launch/sources/shell/words';
+import {
+  at,
+  mergeTrees,
+  optionsOf,
+  type Tree,
+  type TreeMap,
+  type TreeScalar,
+  textAtPath,
+} from '../launch/sources/tree';
 import { Facts, isKnown, type Reason } from '../launch/value';
+import { deriveFromWorld, setWorld } from '../launch/world';
 import type { Framework } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { MEGATRON_DIALECT } from './megatron-lm';
+import { type Dialect, MEGATRON_OPTIONS, readMegatron } from './megatronOptions';
 import { deriveShards, readTitanTree, TITAN_MAPPED, torchtitan } from './torchtitan';
 
 const READS =

@@ -1,10 +1,10 @@
+import type { Job } from '../launch/commands';
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import type { Job } from '../launch/launchers';
 import { listUnmapped, listUnmappedTree } from '../launch/optionRows';
 import { isOn, type Options } from '../launch/options';
-import { textOf } from '../launch/shell/values';
-import { at, optionsOf, type TreeMap, textAtPath } from '../launch/tree';
+import { textOf } from '../launch/sources/shell/words';
+import { at, optionsOf, type TreeMap, textAtPath } from '../launch/sources/tree';
 import { derived, Facts, type Found, isKnown } from '../launch/value';
 
 /** How engines spell their degrees: vLLM's and SGLang's flags with their aliases, and verl's keys. */

@@ -1,13 +1,13 @@
+import { hasFlag, type Job, worldByDefault } from '../launch/commands';
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/jobWorld';
-import { hasFlag, type Job, worldByDefault } from '../launch/launchers';
-import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from '../launch/megatron';
 import { listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
 import { Options } from '../launch/options';
-import { at, itemsOf, optionsOf, textAtPath } from '../launch/tree';
+import { at, itemsOf, optionsOf, textAtPath } from '../launch/sources/tree';
 import { type Defaults, derived, Facts, type Found, isKnown } from '../launch/value';
+import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/world';
 import { CORE_EXPERTS, CORE_VALUES, ROLE_KEYS } from './megatronDefaults';
+import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from './megatronOptions';
 import { engineOptions, readEngine } from './serving';
 
 const DEFAULTS: Defaults = {

@@ -1,21 +1,14 @@
+import { environmentCount, environmentOption, hasFlag, type Job, type World, worldByDefault } from '../launch/commands';
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { setWorld } from '../launch/jobWorld';
-import {
-  environmentCount,
-  environmentOption,
-  hasFlag,
-  type Job,
-  type World,
-  worldByDefault,
-} from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { defaultsOf, listUnmapped, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
-import { CALLEE, pythonRecipes, RETURN } from '../launch/python/module';
-import { parseTomlTree } from '../launch/toml';
-import { at, type Copies, emptyMap, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../launch/tree';
+import { CALLEE, pythonRecipes, RETURN } from '../launch/sources/python/module';
+import { parseTomlTree } from '../launch/sources/toml';
+import { at, type Copies, emptyMap, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../launch/sources/tree';
 import { derived, type FactPath, Facts, isKnown, mapFound, product, type Reason } from '../launch/value';
+import { setWorld } from '../launch/world';
 import { EXPERTS, type Framework, parallelDegree, REPLICATE, shardDegree, sized } from './framework';
 
 /** torchtitan: `ParallelDims` in torchtitan/distributed/parallel_dims.py. */

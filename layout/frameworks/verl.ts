@@ -1,18 +1,18 @@
+import { type Job, worldByDefault } from '../launch/commands';
 import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { deriveFromWorld, setWorld } from '../launch/jobWorld';
-import { type Job, worldByDefault } from '../launch/launchers';
 import type { LayoutWriter } from '../launch/layoutWriter';
-import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from '../launch/megatron';
-import { applyOverrides, resolveReferences } from '../launch/omegaconf';
 import { defaultsIn, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { isOn, Options } from '../launch/options';
-import { textOf } from '../launch/shell/values';
-import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/tree';
+import { applyOverrides, resolveReferences } from '../launch/sources/omegaconf';
+import { textOf } from '../launch/sources/shell/words';
+import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
 import { type Defaults, derived, Facts, type FactValue, type Found, isKnown, type Reason } from '../launch/value';
+import { deriveFromWorld, setWorld } from '../launch/world';
 import { type CheckpointFact, type Framework, REPLICATE, shardDegree, sized, ULYSSES } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { DEGREES, ROLE_KEYS } from './megatronDefaults';
+import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from './megatronOptions';
 import { engineOptions, readEngine } from './serving';
 
 const VERL = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { driftBetween } from './drift';
-import { readLaunchFile } from './launchReading';
+import { readLaunchFile } from './read';
 
 const LAYOUT = `layout: 1
 world_size: 16

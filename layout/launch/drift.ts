@@ -4,7 +4,7 @@ import type { KeyPath } from '../format/keys';
 import { LineIndex } from '../format/lines';
 import { FRAMEWORKS, type Framework } from '../frameworks';
 import { listsStages } from './importedLayout';
-import type { LaunchPlace, LaunchReading, LaunchValue } from './launchReading';
+import type { LaunchPlace, LaunchReading, LaunchValue } from './read';
 import type { FactValue } from './value';
 import { effectiveValue, type LayoutValues, layoutFileValues, namedModel, worldOf } from './writtenValues';
 

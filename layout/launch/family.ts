@@ -1,7 +1,7 @@
-import type { Job } from './launchers';
-import type { ReadFile } from './shell/interpreter';
-import type { Place } from './shell/values';
-import type { TreeMap } from './tree';
+import type { Job } from './commands';
+import type { ReadFile } from './sources/shell/interpreter';
+import type { Place } from './sources/shell/words';
+import type { TreeMap } from './sources/tree';
 import type { Defaults, Facts } from './value';
 
 /** What a family needs beside the job or document itself. */

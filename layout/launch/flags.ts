@@ -1,5 +1,13 @@
 import { type Option, Options } from './options';
-import { type Arg, literal, type Place, placeOf, type Text, type UnknownPiece, whyUnknown } from './shell/values';
+import {
+  type Arg,
+  literal,
+  type Place,
+  placeOf,
+  type Text,
+  type UnknownPiece,
+  whyUnknown,
+} from './sources/shell/words';
 import type { Reason } from './value';
 
 /** How a program reads its command line. */

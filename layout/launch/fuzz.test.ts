@@ -3,7 +3,7 @@ import { computingTime } from '../../test/harness/computing';
 import { untraceable } from '../../test/harness/untraceable';
 import { specOf } from '../format/keyPath';
 import { layoutOf, layoutYaml } from './importedLayout';
-import { readLaunchFile } from './launchReading';
+import { readLaunchFile } from './read';
 
 /** Whole numbers below a bound that are the same in every run (xorshift). */
 function generator(seed: number): (below: number) => number {

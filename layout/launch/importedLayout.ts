@@ -4,7 +4,7 @@ import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec, Keys } from '../format/spec';
 import { MEGATRON_DEFAULTS } from '../frameworks/megatronDefaults';
 import { defaultFfnHiddenSize } from '../topology/feedForward';
-import type { LaunchReading, LaunchValue } from './launchReading';
+import type { LaunchReading, LaunchValue } from './read';
 import type { FactPath, FactValue } from './value';
 
 /** A layout as plain data, in the order of the format's keys. */

@@ -1,9 +1,11 @@
 export { FAMILIES, type FamilyName } from '../frameworks/families';
+export { checkLaunch, type LaunchDiagnostic } from './check';
 export { type Difference, type Drift, driftBetween, lastPart, shortName } from './drift';
-export { type DriftCase, type DriftFix, launchFix, layoutFix } from './driftFixes';
+export { type DriftCase, type DriftFix, launchFix, layoutFix } from './fixes';
 export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './importedLayout';
-export { checkLaunch, type LaunchDiagnostic } from './launchDiagnostics';
-export { handLine, type LaunchChange, type LaunchPatch, launchChange, launchPatch, unifiedDiff } from './launchPatch';
+export { launchFilesEdit, type Written, writeFlags } from './layoutEdits';
+export type { LauncherSettings } from './layoutWriter';
+export { handLine, type LaunchChange, type LaunchPatch, launchChange, launchPatch, unifiedDiff } from './patch';
 export {
   type ImportOptions,
   type LaunchPlace,
@@ -11,13 +13,12 @@ export {
   type LaunchValue,
   readLaunchFile,
   readLaunchFileAsync,
-} from './launchReading';
-export type { LauncherSettings } from './layoutWriter';
-export { HELD_LIMITS, LAUNCH_LIMITS, readLaunch, STARTS_NO_JOB } from './reader';
-export { parseRecord, type RecordedCommand } from './recordedRun';
-export type { ReadFile } from './shell/interpreter';
-export { type PatternElement, parsePattern } from './shell/patterns';
-export { SHELL_SCRIPT } from './shell/startedScripts';
+} from './read';
+export { HELD_LIMITS, LAUNCH_LIMITS, readLaunch, STARTS_NO_JOB } from './readWithin';
+export { parseRecord, type RecordedCommand } from './sources/recordedRun';
+export type { ReadFile } from './sources/shell/interpreter';
+export { type PatternElement, parsePattern } from './sources/shell/patterns';
+export { SHELL_SCRIPT } from './sources/shell/startedScripts';
 export {
   EXPORT_TARGETS,
   type Exported,
@@ -27,5 +28,4 @@ export {
   isRecordedTarget,
   RECORDED_TARGETS,
 } from './write';
-export { launchFilesEdit, type Written, writeFlags } from './writeValues';
 export { effectiveValue, type LayoutValue, layoutFileValues, layoutNodeValues } from './writtenValues';

@@ -3,7 +3,7 @@ import type { KeyPath } from '../format/keys';
 import type { Engine } from '../frameworks/framework';
 import { needsOneQueue } from '../topology/deviceQueues';
 import { type OptionRow, writtenRows } from './optionRows';
-import { RECORDING } from './recording';
+import { RECORDING } from './record';
 import type { FactValue } from './value';
 import { effectiveValue, type LayoutValues, worldOf } from './writtenValues';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { check } from '../check';
 import { layoutYaml } from './importedLayout';
-import { readLaunchFile } from './launchReading';
+import { readLaunchFile } from './read';
 
 const read = (file: string, text: string, others: Readonly<Record<string, string>> = {}) =>
   readLaunchFile(file, text, (path) => others[path] ?? null);

@@ -1,5 +1,5 @@
 import { type Options, typeOf } from './options';
-import { at, optionOf, optionsOf, type Tree } from './tree';
+import { at, optionOf, optionsOf, type Tree } from './sources/tree';
 import type { Defaults, FactPath, Facts, FactValue, Found, Reason } from './value';
 
 /** How a value of a configuration becomes one of a layout, and the other way. */

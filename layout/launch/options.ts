@@ -1,4 +1,4 @@
-import type { Place } from './shell/values';
+import type { Place } from './sources/shell/words';
 import { type FactValue, type Found, isKnown, type Reason } from './value';
 
 /** One option of a framework as a launch file gives it. */

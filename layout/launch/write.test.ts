@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { driftBetween } from './drift';
 import { type LayoutData, layoutOf, layoutYaml } from './importedLayout';
-import { readLaunchFile } from './launchReading';
+import { readLaunchFile } from './read';
 import type { FactValue } from './value';
 import { exportLayout } from './write';
 

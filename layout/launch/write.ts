@@ -2,14 +2,14 @@ import type { Diagnostic } from '..';
 import { shellWord } from '../escape';
 import { writeBridge } from '../frameworks/megatron-bridge';
 import { writeNonuniform } from '../frameworks/megatron-lm';
+import { megatronFlags } from '../frameworks/megatronWrite';
 import { writeMimo, writeModuleGrids } from '../frameworks/mimo';
 import { writeModelConfig } from '../frameworks/model-config';
 import { writeNemoRl } from '../frameworks/nemo-rl';
 import { writeTorchtitan } from '../frameworks/torchtitan';
 import { writeVerl } from '../frameworks/verl';
 import { type LauncherSettings, LayoutWriter, nodesOf, words } from './layoutWriter';
-import { megatronFlags } from './megatronWrite';
-import { RECORDING } from './recording';
+import { RECORDING } from './record';
 import { layoutFileValues, namedModel } from './writtenValues';
 
 /** How each form is written: by the framework that reads it, or as the lines that start Megatron-LM. */

@@ -3,7 +3,7 @@ import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec } from '../format/spec';
 import { type Node, parseTree } from '../format/tree';
 import { modelNamed } from '../models';
-import type { Place } from './shell/values';
+import type { Place } from './sources/shell/words';
 import type { FactValue } from './value';
 
 /** One value of a layout file with its place. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { check } from '../../layout';
+import { PLAIN_OPTIONS } from '../../layout/frameworks/megatronOptions';
 import { readLaunchFile } from '../../layout/launch';
-import { PLAIN_OPTIONS } from '../../layout/launch/megatron';
 import { goldenText, layoutText } from './golden';
 import { isPlaced, sectionsOf } from './inputs';
 

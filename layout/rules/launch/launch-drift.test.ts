@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { check } from '../../check';
 import { driftBetween } from '../../launch/drift';
-import { readLaunchFile } from '../../launch/launchReading';
+import { readLaunchFile } from '../../launch/read';
 import { saidDifferences } from '../../outside';
 import { levelsOfSettings } from '../../service';
 import { launchDrift } from './launch-drift';

@@ -1,0 +1,77 @@
+import type { World } from './commands';
+import { derived, type Facts, type Found, isKnown, product } from './value';
+
+/** Sets the world of a job from what its launchers say. */
+export function setWorld(facts: Facts, { nodes, perNode, total }: World): void {
+  const counted = derived([nodes, perNode], (a, b) => a * b, 'world_size');
+  const world: Found<number> | undefined = isKnown(total) ? total : (counted ?? total);
+  facts.set('world_size', world ?? { unknown: 'the number of nodes and of processes a node' });
+  if (isKnown(world) && world.value < 1) {
+    facts.set('world_size', { unknown: 'a world of at least one rank' });
+  }
+  const count = nodes ?? quotient(world, perNode);
+  const each = perNode ?? quotient(world, nodes);
+  if (isKnown(count) && isKnown(each) && isKnown(world)) {
+    facts.set('cluster.nodes', count);
+    facts.set('cluster.gpus_per_node', each);
+  } else {
+    facts.set('cluster.nodes', isKnown(nodes) ? nodes : undefined);
+    facts.set('cluster.gpus_per_node', isKnown(perNode) ? perNode : undefined);
+  }
+}
+
+/** A world that the file does not say. */
+export const LAUNCHERS_WORLD: Found<number> = { unknown: 'the world of the launcher' };
+
+/** Sets the world to what module grids cover, given where each ends. */
+export function coverGrids(facts: Facts, ends: readonly (Found<number> | undefined)[]): void {
+  const world = derived(ends, (...all) => Math.max(...all), 'world_size');
+  facts.set('world_size', isKnown(world) ? { value: world.value, source: 'default' } : LAUNCHERS_WORLD);
+}
+
+function quotient(world: Found<number> | undefined, divisor: Found<number> | undefined): Found<number> | undefined {
+  const found = derived([world, divisor], (a, b) => (b > 0 && a % b === 0 ? a / b : null), 'cluster');
+  return isKnown(found) ? found : undefined;
+}
+
+/**
+ * Sets what follows from the world: the data-parallel size, which Megatron never takes as an option, and the global batch
+ * size, which is `micro_batch_size * dp` where no file gives it (megatron/training/arguments.py).
+ */
+export function deriveFromWorld(facts: Facts): void {
+  const remat = weightRemat(facts, 'num_weight_shards', 'tp');
+  const degrees = (['tp', 'cp', 'pp'] as const).map((name) => facts.get(`parallelism.${name}`));
+  const divide = (world: number, ...sizes: number[]) => {
+    const dp = world / product(sizes);
+    return Number.isInteger(dp) && dp >= 1 ? dp : null;
+  };
+  const dp = derived([facts.get('world_size'), remat, ...degrees], divide, 'dp: the degrees do not divide the world');
+  if (isKnown(dp)) {
+    facts.setDefault('parallelism.dp', dp.value);
+  } else if (isKnown(facts.get('world_size')) && degrees.every(isKnown)) {
+    facts.note('The degrees do not divide the world: this job does not start as it is written.');
+  }
+}
+
+/** The default of the global batch size: one micro-batch a replica. */
+export function deriveGlobalBatch(facts: Facts): void {
+  const dp = facts.get('parallelism.dp');
+  const micro = facts.get('batch.micro_batch_size');
+  // a schedule gives the batches of all steps, and excludes a size
+  const isOpen = !facts.get('batch.global_batch_size') && !facts.get('batch.step_batch_size_schedule');
+  if (isOpen && isKnown(dp) && isKnown(micro) && typeof micro.value === 'number') {
+    facts.setDefault('batch.global_batch_size', micro.value * Number(dp.value));
+  }
+}
+
+function weightRemat(
+  facts: Facts,
+  shards: 'num_weight_shards' | 'expt_num_weight_shards',
+  tp: 'tp' | 'expt_tp',
+): Found<number> | undefined {
+  const total = facts.get(`parallelism.${shards}`);
+  if (!total) {
+    return { value: 1, source: 'default' };
+  }
+  return derived([total, facts.get(`parallelism.${tp}`)], (all, one) => (all % one === 0 ? all / one : null), shards);
+}

@@ -56,7 +56,7 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     }),
     command('planLayouts', async (argument) => {
       const document = await layoutDocument(argument);
-      return server && document && planLayouts(await server, document);
+      return document && planLayouts(said, document);
     }),
     offerYamlSettings(context),
     watchFixes(),

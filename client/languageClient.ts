@@ -1,21 +1,6 @@
 import * as vscode from 'vscode';
 import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
-import type { Diagnostic, Recovery, Resizing } from '../layout';
-import type { Alternatives, Plan, Tradeoffs } from '../layout/cost';
-import {
-  PLAN,
-  type PlanRequest,
-  RECOVERIES,
-  RESIZE,
-  type RecoveryRequest,
-  SAID,
-  type ServerOptions,
-  SUMMARY,
-  type Summary,
-  TRADEOFFS,
-  type TradeoffsRequest,
-  type WeighedText,
-} from '../server/messages';
+import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
 import { reach } from './milestones';
 import { showError } from './notifications';
 import type { CreateClient } from './platform/platform';
@@ -24,9 +9,6 @@ import { TraceChannel } from './traceChannel';
 
 /** How many crashes in a row restart the server; the next one asks a person. */
 const MAX_RESTARTS = 3;
-
-/** Layouts that a plan lists. */
-const PLANNED = 10;
 
 /** A server that has not answered by then counts as crashed. Milliseconds. */
 const START_LIMIT = 20_000;
@@ -43,8 +25,6 @@ export class Server {
   readonly #trace = new TraceChannel();
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #summaries = new Map<string, Summary>();
-  /** What the server told last, which it does not tell again. */
-  #alternatives: { readonly key: string; readonly alternatives: Alternatives } | null = null;
   #client: BaseLanguageClient;
   #started: Promise<void> = Promise.resolve();
   #faults: number[] = [];
@@ -76,58 +56,18 @@ export class Server {
     return this.#started;
   }
 
-  /** What is said of a document, as the list of problems has it; null where the server does not run. */
-  async said(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null> {
-    if (this.state !== 'running') {
-      return null;
-    }
-    const uri = this.#client.code2ProtocolConverter.asUri(document.uri);
-    // one that crashes meanwhile says nothing
-    return this.#client.sendRequest<readonly Diagnostic[] | null>(SAID, { uri }).catch(() => null);
-  }
-
-  /** The ways to continue the job of a document after ranks have failed; none where the server does not run. */
-  async recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]> {
-    if (this.state !== 'running') {
-      return [];
-    }
-    const request: RecoveryRequest = { uri: this.#client.code2ProtocolConverter.asUri(document.uri), ranks };
-    return this.#client.sendRequest<readonly Recovery[]>(RECOVERIES, request).catch(() => []);
-  }
-
-  /** The layouts of the job on what is left after ranks have failed; null where it was cancelled or no server runs. */
-  async resizing(
+  /** What the server answers about a document; null where it does not run, ends meanwhile, or the request was cancelled. */
+  async ask<Request extends { readonly uri: string }, Answer>(
+    method: string,
     document: vscode.TextDocument,
-    ranks: readonly number[],
-    token: vscode.CancellationToken,
-  ): Promise<Resizing | null> {
+    request: Omit<Request, 'uri'>,
+    token?: vscode.CancellationToken,
+  ): Promise<Answer | null> {
     if (this.state !== 'running') {
       return null;
     }
-    const request: RecoveryRequest = { uri: this.#client.code2ProtocolConverter.asUri(document.uri), ranks };
-    return this.#client.sendRequest<Resizing | null>(RESIZE, request, token).catch(() => null);
-  }
-
-  /** The layouts that fit the GPUs of a document, the quickest first. */
-  async plan(document: vscode.TextDocument): Promise<Plan> {
-    await this.#started;
-    const request: PlanRequest = { uri: this.#client.code2ProtocolConverter.asUri(document.uri), most: PLANNED };
-    return this.#client.sendRequest<Plan>(PLAN, request);
-  }
-
-  /** What a document's present text is weighed against; null where it was cancelled or the server does not run. */
-  async tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null> {
-    await this.#started;
     const uri = this.#client.code2ProtocolConverter.asUri(document.uri);
-    const last = this.#alternatives;
-    const request: TradeoffsRequest = { uri, text: document.getText(), known: last?.key ?? null };
-    const answer = await this.#client.sendRequest<WeighedText | null>(TRADEOFFS, request, token).catch(() => null);
-    const alternatives = answer?.alternatives ?? last?.alternatives;
-    if (!answer || !alternatives) {
-      return null;
-    }
-    this.#alternatives = { key: answer.key, alternatives };
-    return { neighbours: answer.neighbours, alternatives };
+    return this.#client.sendRequest<Answer | null>(method, { uri, ...request }, token).catch(() => null);
   }
 
   /** Starts the server; requests wait until it runs. */

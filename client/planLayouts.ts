@@ -1,19 +1,20 @@
 import * as vscode from 'vscode';
 import { gibibytes } from '../layout';
 import type { PlannedLayout } from '../layout/cost';
-import type { Server } from './languageClient';
 import { replaceLayout } from './launch/edits';
-import { showInformation, withProgress } from './notifications';
+import { showError, showInformation, withProgress } from './notifications';
+import { NOT_CHECKED, type ServerDiagnostics } from './serverDiagnostics';
 
 interface Choice extends vscode.QuickPickItem {
   readonly text: string;
 }
 
 /** Lists the layouts of a file's model, world and batch that fit its GPUs, the quickest first; the chosen one replaces the text. */
-export async function planLayouts(server: Server, document: vscode.TextDocument): Promise<void> {
+export async function planLayouts(said: ServerDiagnostics, document: vscode.TextDocument): Promise<void> {
   const title = vscode.l10n.t('Looking for layouts that fit…');
-  const plan = await withProgress({ location: vscode.ProgressLocation.Window, title }, () => server.plan(document));
+  const plan = await withProgress({ location: vscode.ProgressLocation.Window, title }, () => said.plan(document));
   if (!plan) {
+    void showError(NOT_CHECKED());
     return;
   }
   if (!plan.ok) {

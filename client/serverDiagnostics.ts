@@ -1,6 +1,17 @@
 import * as vscode from 'vscode';
 import { type Diagnostic, isOfText, type Recovery, type Resizing } from '../layout';
-import type { Tradeoffs } from '../layout/cost';
+import type { Alternatives, Plan, Tradeoffs } from '../layout/cost';
+import {
+  PLAN,
+  type PlanRequest,
+  RECOVERIES,
+  RESIZE,
+  type RecoveryRequest,
+  SAID,
+  TRADEOFFS,
+  type TradeoffsRequest,
+  type WeighedText,
+} from '../server/messages';
 
 /** The message where a command needs a checked layout and the language server does not run. */
 export const NOT_CHECKED = (): string =>
@@ -12,23 +23,23 @@ interface Answers {
   readonly onDidChange: vscode.Event<void>;
   /** Resolves when it has started, or has failed to. */
   started(): Promise<void>;
-  /** What is said of a document; null where it does not run. */
-  said(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null>;
-  /** How its job continues after ranks have failed. */
-  recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]>;
-  /** The layouts of its job on what is left after ranks have failed; null where it was cancelled or the server does not run. */
-  resizing(
+  /** Null where it does not run, ends meanwhile, or the request was cancelled. */
+  ask<Request extends { readonly uri: string }, Answer>(
+    method: string,
     document: vscode.TextDocument,
-    ranks: readonly number[],
-    token: vscode.CancellationToken,
-  ): Promise<Resizing | null>;
-  /** What a document is weighed against; null where it was cancelled or the server does not run. */
-  tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null>;
+    request: Omit<Request, 'uri'>,
+    token?: vscode.CancellationToken,
+  ): Promise<Answer | null>;
 }
+
+/** Layouts that a plan lists. */
+const PLANNED = 10;
 
 /** What the language server says of documents, also while it is loaded, started and restarted: the extension judges nothing. */
 export class ServerDiagnostics implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
+  /** What the server told last, which it does not tell again. */
+  #alternatives: { readonly key: string; readonly alternatives: Alternatives } | null = null;
   #server: Answers | undefined;
   #connect: (server: Answers) => void = () => {};
   readonly #connected = new Promise<Answers>((resolve) => {
@@ -52,12 +63,12 @@ export class ServerDiagnostics implements vscode.Disposable {
 
   /** What is said of a document, as the list of problems has it; null where no server runs to say it. */
   async now(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null> {
-    return (await this.#server?.said(document)) ?? null;
+    return (await this.#server?.ask<{ uri: string }, readonly Diagnostic[]>(SAID, document, {})) ?? null;
   }
 
   /** The ways to continue the job of a document after ranks have failed; none where no server runs. */
   async recoveries(document: vscode.TextDocument, ranks: readonly number[]): Promise<readonly Recovery[]> {
-    return (await this.#server?.recoveries(document, ranks)) ?? [];
+    return (await this.#server?.ask<RecoveryRequest, readonly Recovery[]>(RECOVERIES, document, { ranks })) ?? [];
   }
 
   /** The layouts of a job on what is left after ranks have failed; null where it was cancelled or no server runs. */
@@ -66,19 +77,40 @@ export class ServerDiagnostics implements vscode.Disposable {
     ranks: readonly number[],
     token: vscode.CancellationToken,
   ): Promise<Resizing | null> {
-    return (await this.#server?.resizing(document, ranks, token)) ?? null;
+    return (await this.#server?.ask<RecoveryRequest, Resizing>(RESIZE, document, { ranks }, token)) ?? null;
   }
 
-  /** What the present text of a document is weighed against, once the server is there; null where it was cancelled. */
+  /** What the present text of a document is weighed against, once the server is there; null where it was cancelled or does not run. */
   async tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null> {
-    const server = await this.#connected;
-    return token.isCancellationRequested ? null : server.tradeoffs(document, token);
+    const server = await this.#started();
+    const last = this.#alternatives;
+    const request = { text: document.getText(), known: last?.key ?? null };
+    const answer = token.isCancellationRequested
+      ? null
+      : await server.ask<TradeoffsRequest, WeighedText>(TRADEOFFS, document, request, token);
+    const alternatives = answer?.alternatives ?? last?.alternatives;
+    if (!answer || !alternatives) {
+      return null;
+    }
+    this.#alternatives = { key: answer.key, alternatives };
+    return { neighbours: answer.neighbours, alternatives };
+  }
+
+  /** The layouts that fit the GPUs of a document, the quickest first; null where no server runs. */
+  async plan(document: vscode.TextDocument): Promise<Plan | null> {
+    return (await this.#started()).ask<PlanRequest, Plan>(PLAN, document, { most: PLANNED });
   }
 
   /** What is said of the text of a document alone, by a server that is waited for while it starts: whether it can run. */
   async ofText(document: vscode.TextDocument): Promise<readonly Diagnostic[] | null> {
+    await this.#started();
+    return (await this.now(document))?.filter(isOfText) ?? null;
+  }
+
+  /** The server, once it is loaded and has started or failed to. */
+  async #started(): Promise<Answers> {
     const server = await this.#connected;
     await server.started();
-    return (await this.now(document))?.filter(isOfText) ?? null;
+    return server;
   }
 }

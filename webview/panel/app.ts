@@ -11,8 +11,7 @@ import { viewOf } from '../views';
 import { highlightedGroup } from '../views/pictures';
 import type { Actions, Scene } from '../views/view';
 import { takeDrops } from './drops';
-import { handleKey, type KeyActions } from './keyboard';
-import { type CompareWith, type FromPanel, isToPanel, MAX_FAILED, type ToPanel } from './messages';
+import { type FromPanel, isToPanel, MAX_FAILED, type ToPanel } from './messages';
 import { PanelModel } from './model';
 import { Screen, standingOut } from './screen';
 import { Spotlight } from './spotlight';
@@ -30,6 +29,9 @@ const REST = 250;
 
 /** More ranks than this that a search found are shown by dimming the others. */
 const FEW = 64;
+
+/** How much larger or smaller one key press makes the picture. */
+const ZOOM = 1.5;
 
 /** Tables of more ranks are not saved. */
 const MAX_SAVED = 4_194_304;
@@ -60,28 +62,9 @@ export class GridApp {
         this.#mark();
       },
       toggleFailed: (rank) => this.#setFailed([rank], !this.#state.failed.includes(rank)),
-      writeRecovery: (way) => {
-        const { layout } = this.#model;
-        if (layout) {
-          this.api.postMessage({ type: 'writeRecovery', way, ranks: this.#failed(layout) });
-          this.#unmark();
-        }
-      },
-      revealModule: (module) => api.postMessage({ type: 'reveal', module }),
-      revealLine: (line) => api.postMessage({ type: 'revealLine', line }),
-      fixLine: (line) => api.postMessage({ type: 'fixLine', line }),
-      tryChange: (kind, index, how) => {
-        api.postMessage({ type: 'tryChange', kind, index, how });
-        if (kind === 'resized' && how === 'apply') {
-          this.#unmark();
-        }
-      },
-      addKey: (key) => api.postMessage({ type: 'addKey', key }),
+      send: (message) => this.#send(message),
       announce: (text) => this.#screen.announce(text),
       copy: (text, what) => this.#copy(text, what),
-      runSmokeJob: () => api.postMessage({ type: 'runSmokeJob' }),
-      openRun: () => api.postMessage({ type: 'openRun' }),
-      verifyRun: () => api.postMessage({ type: 'verifyRun', addresses: [] }),
     };
     this.#screen = new Screen(
       root,
@@ -92,7 +75,7 @@ export class GridApp {
         framed: (ranks) => this.#framed(ranks),
         moved: (viewport) => this.#rememberSoon({ viewport }),
         resized: () => this.#renderSoon(),
-        keyed: (event) => handleKey(event, this.#keys()),
+        keyed: (event) => this.#key(event),
       },
       {
         lock: (locked) => {
@@ -107,11 +90,9 @@ export class GridApp {
         },
         found: (found, index) => this.#found(found, index),
       },
-      (what) => this.#compare(what),
       this.#actions,
       () => this.#scene(),
       () => this.#spotlight.focus,
-      (ranks) => this.#writeFailed(ranks),
     );
     this.#listen();
     this.api.setState(this.#state);
@@ -263,14 +244,14 @@ export class GridApp {
   }
 
   #scene(): Scene | null {
-    const { layout } = this.#model;
+    const { told } = this.#model;
     const { width } = this.#screen.stage;
     return (
-      layout && {
+      told && {
         ...this.#model,
-        layout,
+        ...told,
         state: this.#state,
-        failed: this.#failed(layout),
+        failed: this.#failed(told.layout),
         actions: this.#actions,
         width,
       }
@@ -451,15 +432,13 @@ export class GridApp {
     }
   }
 
-  #writeFailed(ranks: readonly number[]): void {
-    this.api.postMessage({ type: 'writeFailed', ranks });
-    this.#unmark();
-  }
-
-  /** Takes all marks away: the layout that is written has none of the failed ranks. */
-  #unmark(): void {
-    this.#remember({ failed: [] });
-    this.#render();
+  /** Tells the editor to do something. A layout that is written without the failed ranks has none: all marks go. */
+  #send(message: FromPanel): void {
+    this.api.postMessage(message);
+    const isResized = message.type === 'tryChange' && message.kind === 'resized' && message.how === 'apply';
+    if (isResized || message.type === 'writeFailed' || message.type === 'writeRecovery') {
+      this.#change({ failed: [] });
+    }
   }
 
   #copy(text: string, what: string): void {
@@ -470,11 +449,6 @@ export class GridApp {
   /** A file that was never saved has no saved text: the choice stays for when it has. */
   #withoutBase(): Pick<PanelState, 'compare' | 'baseFile'> {
     return { compare: this.#state.compare === 'saved' ? 'saved' : 'nothing', baseFile: null };
-  }
-
-  #compare(what: CompareWith): void {
-    this.#remember({ compare: what, baseFile: null });
-    this.api.postMessage({ type: 'compare', with: what, file: null });
   }
 
   async #export(format: ExportFormat): Promise<void> {
@@ -519,27 +493,40 @@ export class GridApp {
     }
   }
 
-  /** What keys do while a picture has the focus. */
-  #keys(): KeyActions {
+  /** Does what a key asks for while a picture has the focus; other keys, and keys with Control, Alt or Meta, go to the editor. */
+  #key(event: KeyboardEvent): void {
+    const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
     const { canvas } = this.#screen.stage;
     const { layout } = this.#model;
     const rank = this.#spotlight.focus;
-    return {
-      move: (dx, dy, extend) => this.#move([dx, dy], extend),
-      reveal: () => rank >= 0 && this.#reveal(rank),
-      fail: () => this.#failSelection(),
-      copy: () =>
+    const arrow = (dx: number, dy: number) => () => this.#move([dx, dy], shiftKey);
+    const zoom = (factor: number) => () => canvas.zoomBy(factor, rank);
+    const keys: Readonly<Record<string, () => unknown>> = {
+      ArrowLeft: arrow(-1, 0),
+      ArrowRight: arrow(1, 0),
+      ArrowUp: arrow(0, -1),
+      ArrowDown: arrow(0, 1),
+      Enter: () => rank >= 0 && this.#reveal(rank),
+      x: () => this.#failSelection(),
+      c: () =>
         layout &&
         rank >= 0 &&
         this.#copy(`rank ${rank}, ${placeOf(layout, rank)}, ${coordinatesText(layout, rank)}`, 'coordinates'),
-      zoom: (factor) => canvas.zoomBy(factor, rank),
-      fit: () => {
+      '+': zoom(ZOOM),
+      '=': zoom(ZOOM),
+      '-': zoom(1 / ZOOM),
+      '0': () => {
         canvas.fit();
         this.#remember({ viewport: WHOLE });
       },
-      first: () => this.#choose(0),
-      last: () => layout && this.#choose(layout.worldSize - 1),
+      Home: () => this.#choose(0),
+      End: () => layout && this.#choose(layout.worldSize - 1),
     };
+    const action = keys[key];
+    if (action && !ctrlKey && !metaKey && !altKey) {
+      action();
+      event.preventDefault();
+    }
   }
 
   /** Moves to the next cell that holds a rank; with Shift, a frame grows from where it began. */

@@ -22,20 +22,17 @@ export function checkpointCards({ base, checkpoint, actions }: Scene): HTMLEleme
           { class: 'card plain', 'aria-label': 'Checkpoint' },
           h('h2', {}, 'Checkpoint'),
           h('p', { class: 'place' }, `${checkpointTitle(verdict)}, saved by ${base.title}`),
-          h(
-            'dl',
-            { class: 'cost' },
-            ...verdict.parts.flatMap(({ part, outcome }) => [
-              h('dt', {}, PART_NAMES[part]),
-              h('dd', {}, OUTCOME_WORDS[outcome]),
-            ]),
-          ),
+          costList(verdict.parts.map(({ part, outcome }) => [PART_NAMES[part], OUTCOME_WORDS[outcome]])),
           ...verdict.parts.filter(({ outcome }) => outcome !== 'loads').flatMap((part) => reasons(part, actions.copy)),
           ...transferSentences(verdict).map((text) => h('p', { class: 'hint' }, text)),
         ),
       )
     : [];
 }
+
+/** What something costs or becomes, a name and a value a line. */
+export const costList = (costs: readonly (readonly [name: string, value: string])[]): HTMLElement =>
+  h('dl', { class: 'cost' }, ...costs.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));
 
 /** What a layout keeps of a checkpoint in one line, and the flags where a part does not load as it is. */
 export function keptLines(checkpoint: readonly CheckpointVerdict[], { copy }: Scene['actions']): HTMLElement[] {

@@ -57,7 +57,7 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
     h(
       'p',
       { class: 'actions' },
-      link('Show in the file', () => actions.revealModule(modules[0]?.name ?? null), 'reveal'),
+      link('Show in the file', () => actions.send({ type: 'reveal', module: modules[0]?.name ?? null }), 'reveal'),
       link(state.failed.includes(rank) ? 'Not failed' : 'Mark as failed', () => actions.toggleFailed(rank), 'fail'),
       link('Copy', () => actions.copy(place, 'coordinates'), 'copy', { 'aria-label': 'Copy coordinates' }),
     ),

@@ -12,16 +12,18 @@ import {
 } from '../../layout';
 import { alternativeName } from '../../layout/cost';
 import type { Scene } from '../views/view';
-import { keptLines } from './checkpointCard';
+import { costList, keptLines } from './checkpointCard';
 import { button, h, link } from './dom';
 
 /** The ways to go on without the marked ranks, each with what it costs and a button that writes it into the file; nothing where none is marked. */
-export function failureCard(scene: Scene, write: (ranks: readonly number[]) => void, clear: () => void): HTMLElement[] {
-  const { layout, failed, state, recoveries } = scene;
+export function failureCard(scene: Scene): HTMLElement[] {
+  const { layout, failed, state, recoveries, actions } = scene;
   if (state.failed.length === 0) {
     return [];
   }
   const plan = failurePlan(layout, failed);
+  const clear = () => actions.change({ failed: [] });
+  const write = () => actions.send({ type: 'writeFailed', ranks: failed });
   const told = recoveries?.ranks.join() === failed.join() ? recoveries : null;
   return [
     h(
@@ -30,7 +32,7 @@ export function failureCard(scene: Scene, write: (ranks: readonly number[]) => v
       h('h2', {}, countOf(failed.length, 'failed rank')),
       h('p', { class: 'place' }, rankList(failed), ' ', link('Clear', clear, 'clear')),
       ...keptWords(told?.recoveries ?? []),
-      ...(plan ? withSpareSlots(layout.worldSize, plan, () => write(failed)) : []),
+      ...(plan ? withSpareSlots(layout.worldSize, plan, write) : []),
       ...(told?.recoveries ?? []).flatMap((recovery) => wayOn(scene, recovery)),
       ...(plan ? [] : [h('h3', {}, 'Nonuniform TP'), h('p', { class: 'hint' }, why)]),
       ...(told ? otherLayouts(scene, told.resizing) : []),
@@ -74,8 +76,8 @@ function withSpareSlots(
 }
 
 /** Another way on, or why it is closed. */
-function wayOn({ actions }: Scene, { way, title, costs, text, closed }: Recovery): HTMLElement[] {
-  const write = () => actions.writeRecovery(way);
+function wayOn({ actions, failed }: Scene, { way, title, costs, text, closed }: Recovery): HTMLElement[] {
+  const write = () => actions.send({ type: 'writeRecovery', way, ranks: failed });
   return [
     h('h3', {}, title),
     ...(closed === null ? [costList(costs)] : [h('p', { class: 'hint' }, closed)]),
@@ -124,7 +126,7 @@ function resized({ actions }: Scene, resizing: Known, one: Resized, index: numbe
   const was = present && present.microbatches !== planned.microbatches ? `${grouped(present.microbatches)} → ` : '';
   const micro = `${was}${grouped(planned.microbatches)} micro-batches of ${planned.micro}`;
   const choice = (label: string, how: 'preview' | 'apply' | 'patch', kind: string) =>
-    button(label, () => actions.tryChange('resized', index, how), {
+    button(label, () => actions.send({ type: 'tryChange', kind: 'resized', index, how }), {
       class: kind,
       'data-keep': `${how} resized ${index}`,
       'aria-label': `${label}: ${name}`,
@@ -147,6 +149,3 @@ function resized({ actions }: Scene, resizing: Known, one: Resized, index: numbe
     ),
   ];
 }
-
-const costList = (costs: Recovery['costs']): HTMLElement =>
-  h('dl', { class: 'cost' }, ...costs.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, value)]));

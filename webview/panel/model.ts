@@ -1,14 +1,12 @@
-import { type CheckpointVerdict, countOf, type KeyValue, type ModuleSequence, type ResolvedLayout } from '../../layout';
+import { countOf, type ResolvedLayout } from '../../layout';
 import type { ModuleScore, Neighbour, PlottedAlternatives } from '../../layout/cost';
 import { type Comparison, comparisonOf } from '../../picture/comparison';
-import type { CostResult } from '../../picture/cost';
 import { type Difference, differenceOf } from '../../picture/difference';
 import { isDrawn } from '../../picture/drawing';
 import { RunOutcome } from '../../picture/runOutcome';
 import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
-import type { StageLayers } from '../../picture/stageLayers';
 import type { WorldOutline } from '../../picture/worldDiagram';
-import type { PanelBase, PanelDiagnostic, PanelShards, ToPanel } from './messages';
+import type { PanelBase, PanelDiagnostic, ToPanel } from './messages';
 
 /** What a layout is weighed against, as far as it is drawn. */
 interface PanelTradeoffs {
@@ -16,21 +14,22 @@ interface PanelTradeoffs {
   readonly neighbours: readonly Neighbour[];
 }
 
+type LayoutMessage = Extract<ToPanel, { type: 'layout' }>;
+
+/** What the editor says of a layout that resolves, and of no other. */
+export interface Told
+  extends Pick<LayoutMessage, 'title' | 'sequences' | 'shards' | 'stages' | 'cost' | 'values' | 'checkpoint'> {
+  readonly layout: ResolvedLayout;
+}
+
 /** All that the editor has said, and what follows from it. */
 export class PanelModel {
-  /** Whether the editor has said anything of the file. */
-  isTold = false;
-  title = '';
-  /** The last layout that resolved. */
-  layout: ResolvedLayout | null = null;
+  /** What was said of the last text that resolved. */
+  told: Told | null = null;
   /** Whether the text has changed since into one that does not resolve. */
   isStale = false;
   outline: WorldOutline = { worldSize: null, spans: [], phases: [], weights: [] };
   diagnostics: readonly PanelDiagnostic[] = [];
-  sequences: readonly ModuleSequence[] = [];
-  shards: readonly PanelShards[] = [];
-  stages: readonly StageLayers[] = [];
-  cost: CostResult = { cost: null, reason: 'The layout has errors.' };
   /** The last scores that were known. */
   scores: readonly ModuleScore[] = [];
   /** Whether the text has errors, so that the scores are those of an older one. */
@@ -38,22 +37,24 @@ export class PanelModel {
   tradeoffs: PanelTradeoffs | null = null;
   /** Whether the trade-offs are of an older text. */
   isWeighing = true;
-  /** The address of the document. */
+  /** The address of the document; empty until the editor has said something of it. */
   uri = '';
   /** The module that the cursor is in. */
   cursorModule: string | null = null;
   base: PanelBase | null = null;
-  /** What of a checkpoint of that layout this one can load, a verdict a grid. */
-  checkpoint: readonly CheckpointVerdict[] = [];
   difference: Difference | null = null;
   /** How the layout differs in keys and cost; null where nothing is compared. */
   comparison: Comparison | null = null;
-  #values: readonly KeyValue[] = [];
   results: SmokeOutcome | null = null;
   run: RunOutcome | null = null;
   /** How the job goes on without some ranks, as the editor told last. */
   recoveries: Extract<ToPanel, { type: 'recoveries' }> | null = null;
   #report: SmokeReport | null = null;
+
+  /** The last layout that resolved. */
+  get layout(): ResolvedLayout | null {
+    return this.told?.layout ?? null;
+  }
 
   /** Applies a message of the editor; returns the text for the live region, empty for none. */
   receive(message: ToPanel): string {
@@ -92,13 +93,12 @@ export class PanelModel {
     }
   }
 
-  #receiveLayout(message: Extract<ToPanel, { type: 'layout' }>): void {
-    const { uri, title, layout, outline, sequences, shards, stages, cost, values, scores, diagnostics } = message;
+  #receiveLayout(message: LayoutMessage): void {
+    const { type: _, uri, layout, outline, scores, diagnostics, ...told } = message;
     if (uri !== this.uri) {
       this.#forget();
       this.uri = uri;
     }
-    this.isTold = true;
     this.isWeighing = true;
     this.isUnsound = scores === null;
     this.scores = scores ?? this.scores;
@@ -106,14 +106,7 @@ export class PanelModel {
     this.outline = outline;
     this.isStale = layout === null && this.layout !== null;
     if (layout) {
-      this.layout = layout;
-      this.title = layout.name ?? title;
-      this.sequences = sequences;
-      this.shards = shards;
-      this.stages = stages;
-      this.cost = cost;
-      this.checkpoint = message.checkpoint;
-      this.#values = values;
+      this.told = { ...told, layout, title: layout.name ?? told.title };
       this.results = this.#report && new SmokeOutcome(layout, this.#report);
       this.#compare();
     }
@@ -126,11 +119,10 @@ export class PanelModel {
 
   /** Lets go of all that belongs to another document. */
   #forget(): void {
-    this.layout = null;
+    this.told = null;
     this.scores = [];
     this.tradeoffs = null;
     this.base = null;
-    this.checkpoint = [];
     this.results = null;
     this.run = null;
     this.#report = null;
@@ -138,14 +130,14 @@ export class PanelModel {
   }
 
   #compare(): void {
-    const { base, layout } = this;
+    const { base, told, layout } = this;
     const before = base?.layout;
     this.difference = before && layout && isDrawn(before) && isDrawn(layout) ? differenceOf(before, layout) : null;
     this.comparison =
-      before && layout
+      before && told
         ? comparisonOf(
             { layout: before, values: base.values, scores: base.scores ?? [] },
-            { layout, values: this.#values, scores: this.isUnsound ? [] : this.scores },
+            { layout: told.layout, values: told.values, scores: this.isUnsound ? [] : this.scores },
           )
         : null;
   }

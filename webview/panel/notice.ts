@@ -8,11 +8,7 @@ import type { PanelDiagnostic } from './messages';
 const MAX_NOTICES = 3;
 
 /** The first errors of the file, with links to their lines; nothing without errors. */
-export function noticeOf(
-  diagnostics: readonly PanelDiagnostic[],
-  stale: boolean,
-  actions: Pick<Actions, 'revealLine' | 'fixLine'>,
-): HTMLElement[] {
+export function noticeOf(diagnostics: readonly PanelDiagnostic[], stale: boolean, actions: Actions): HTMLElement[] {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const more = errors.length > MAX_NOTICES ? [h('li', {}, `and ${grouped(errors.length - MAX_NOTICES)} more`)] : [];
   const hint = h(

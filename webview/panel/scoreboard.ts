@@ -1,5 +1,5 @@
 import { slowestModule } from '../../layout/cost';
-import { type Board, boardsOf, type Figure } from '../../picture/scoreboard';
+import { type Board, boardsOf, type Figure, figuresOf } from '../../picture/scoreboard';
 import type { Scene } from '../views/view';
 import { h, link, type Option, picker, replaceKeepingFocus, tableOf, tableRow } from './dom';
 import type { CompareWith } from './messages';
@@ -21,7 +21,7 @@ export class Scoreboard {
   readonly #against = h('div', { class: 'against' });
   readonly element = h('section', { class: 'scoreboard', 'aria-label': 'Scoreboard' }, this.#boards, this.#against);
 
-  constructor(readonly compare: (what: CompareWith) => void) {
+  constructor() {
     // nothing is said before the editor has said anything; its room is kept
     this.element.inert = true;
     this.#boards.append(boardElement({ module: null, figures: EMPTY, reason: null, missing: [] }));
@@ -32,7 +32,7 @@ export class Scoreboard {
 
   /** @param isOld whether the numbers are those of an older text */
   render(scene: Scene, isOld: boolean): void {
-    const { scores, base, state, comparison } = scene;
+    const { scores, base, state, comparison, actions } = scene;
     this.element.classList.toggle('old', isOld);
     const inputs = [scores, base, state.compare, comparison];
     if (this.#inputs.length > 0 && inputs.every((input, i) => input === this.#inputs[i])) {
@@ -48,24 +48,18 @@ export class Scoreboard {
     }
     replaceKeepingFocus(
       this.#against,
-      picker('Compare with', BASES, state.compare, (what) => this.compare(what)),
+      picker('Compare with', BASES, state.compare, (what) => {
+        actions.change({ compare: what, baseFile: null });
+        actions.send({ type: 'compare', with: what, file: null });
+      }),
       ...differenceWords(scene),
       ...keyButtons(scene, boards),
     );
   }
 }
 
-const LABELS = ['step', 'memory', 'network', 'tokens/s/GPU', 'MFU', 'bubble'] as const;
-
 /** What stands there before anything is known. */
-const EMPTY: readonly Figure[] = LABELS.map((label) => ({
-  label,
-  value: null,
-  range: null,
-  change: null,
-  verdict: null,
-  alarm: null,
-}));
+const EMPTY = figuresOf(null, null);
 
 const boardElement = ({ figures }: Board): HTMLElement => h('dl', { class: 'figures' }, ...figures.map(figureElement));
 
@@ -79,7 +73,7 @@ function boardsTable(boards: readonly Board[], slowest: string | null | undefine
       ),
     ),
   );
-  return tableOf(['', ...LABELS], rows);
+  return tableOf(['', ...EMPTY.map(({ label }) => label)], rows);
 }
 
 /** What the shape of a change says to those who see no colours. */
@@ -127,7 +121,7 @@ function keyButtons({ actions }: Scene, boards: readonly Board[]): HTMLElement[]
           'span',
           { class: 'lacks' },
           'Add ',
-          ...keys.slice(0, MAX_KEYS).map((key) => link(key, () => actions.addKey(key), `add ${key}`)),
+          ...keys.slice(0, MAX_KEYS).map((key) => link(key, () => actions.send({ type: 'addKey', key }), `add ${key}`)),
         ),
       ]
     : [];

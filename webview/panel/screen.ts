@@ -17,7 +17,6 @@ import { differenceCard, rankDetails, summary } from './details';
 import { button, h, replaceKeepingFocus } from './dom';
 import { failureCard } from './failureCard';
 import { legendElements } from './legend';
-import type { CompareWith } from './messages';
 import type { PanelModel } from './model';
 import { noticeOf } from './notice';
 import { Scoreboard } from './scoreboard';
@@ -59,11 +58,9 @@ export class Screen {
     root: HTMLElement,
     stageEvents: Omit<StageEvents, 'drawn'>,
     toolbarActions: ToolbarActions,
-    compare: (what: CompareWith) => void,
     readonly actions: Actions,
     readonly scene: () => Scene | null,
     readonly focus: () => number,
-    readonly writeFailed: (ranks: readonly number[]) => void,
   ) {
     this.stage = new Stage({
       ...stageEvents,
@@ -72,7 +69,7 @@ export class Screen {
       },
     });
     this.toolbar = new Toolbar(toolbarActions);
-    this.#scoreboard = new Scoreboard(compare);
+    this.#scoreboard = new Scoreboard();
     this.#handle = button('⌃', () => this.#grow(!this.#aside.classList.contains('open')), {
       class: 'grow',
       'aria-expanded': 'false',
@@ -163,8 +160,8 @@ export class Screen {
   }
 
   /** Shows as much of a file as is known before it resolves for the first time. */
-  #renderUnfinished({ outline, diagnostics, isTold }: PanelModel): void {
-    if (isTold) {
+  #renderUnfinished({ outline, diagnostics, uri }: PanelModel): void {
+    if (uri !== '') {
       this.stage.showOnly(
         outline.spans.length > 0
           ? worldSheet(outline, diagnostics, this.actions)
@@ -272,10 +269,9 @@ export class Screen {
       return;
     }
     const focus = this.focus();
-    const clear = () => scene.actions.change({ failed: [] });
     replaceKeepingFocus(
       this.#details,
-      ...failureCard(scene, this.writeFailed, clear),
+      ...failureCard(scene),
       ...differenceCard(scene),
       ...checkpointCards(scene),
       ...(focus >= 0 && focus < scene.layout.worldSize ? rankDetails(scene, focus) : [summary(scene)]),

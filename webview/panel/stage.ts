@@ -2,21 +2,14 @@ import { grouped, type ResolvedLayout } from '../../layout';
 import { markedDifference } from '../../picture/difference';
 import { isDrawn, MAX_DRAWN } from '../../picture/drawing';
 import type { Space } from '../../picture/placement';
-import { RankCanvas, type Viewport } from '../render/canvas';
+import { type CanvasEvents, RankCanvas, type Viewport } from '../render/canvas';
 import { Minimap } from '../render/minimap';
 import type { Marks, Picture } from '../render/paint';
 import type { Scene, Sketch, View } from '../views/view';
 import { h, replaceKeepingFocus } from './dom';
 
 /** What a person does with the pictures. */
-export interface StageEvents {
-  hovered(rank: number): void;
-  clicked(rank: number): void;
-  /** A person wants to see the lines of a rank. */
-  opened(rank: number): void;
-  framed(ranks: readonly number[]): void;
-  moved(viewport: Viewport): void;
-  resized(): void;
+export interface StageEvents extends Omit<CanvasEvents, 'drawn'> {
   drawn(): void;
   keyed(event: KeyboardEvent): void;
 }

@@ -47,11 +47,14 @@ function pickers({ run, state, actions }: Scene): HTMLElement[] {
 const EMPTY =
   'Flight Recorder dumps, NCCL RAS answers and logs tell which rank keeps the others waiting, and which one is slow. Drop their folder here.';
 
+/** Verifies the layout against a run that the editor asks for. */
+const VERIFY = { type: 'verifyRun', addresses: [] } as const;
+
 function empty({ actions }: Scene): HTMLElement {
   const command = h('code', {}, 'parallelism-layout verify LAYOUT DUMPS... --format json > run.json');
-  const other = link('Open Its Result', actions.openRun, 'open run');
+  const other = link('Open Its Result', () => actions.send({ type: 'openRun' }), 'open run');
   const hint = h('p', {}, 'Where the files cannot come here: ', command, ' ', other);
-  return invitation(EMPTY, 'Verify Against Run...', actions.verifyRun, hint);
+  return invitation(EMPTY, 'Verify Against Run...', () => actions.send(VERIFY), hint);
 }
 
 function reasons(scene: Scene, run: RunOutcome): HTMLElement {
@@ -80,8 +83,8 @@ function reasons(scene: Scene, run: RunOutcome): HTMLElement {
       ...(ranks.length > 0
         ? [link('Show them', () => actions.light(ranks, culprits.size > 0 ? 'culprits' : 'slow ranks'), 'culprits')]
         : []),
-      link('Verify against another run', actions.verifyRun, 'verify run'),
-      link('Open another result', actions.openRun, 'open run'),
+      link('Verify against another run', () => actions.send(VERIFY), 'verify run'),
+      link('Open another result', () => actions.send({ type: 'openRun' }), 'open run'),
     ),
   );
 }

@@ -35,7 +35,9 @@ export const smoke: View = {
     };
   },
   content: (scene) =>
-    scene.results ? outcomes(scene, scene.results) : invitation(EMPTY, 'Run Smoke Job', scene.actions.runSmokeJob),
+    scene.results
+      ? outcomes(scene, scene.results)
+      : invitation(EMPTY, 'Run Smoke Job', () => scene.actions.send({ type: 'runSmokeJob' })),
 };
 
 /** The chosen kind of groups; bandwidths are of one kind, since kinds differ. */

@@ -107,7 +107,7 @@ function scatterElement(scene: Scene, width: number): HTMLElement {
   picture.addEventListener('click', (event) => {
     const front = near(event)?.front ?? -1;
     if (front >= 0) {
-      scene.actions.tryChange('front', front, 'preview');
+      scene.actions.send({ type: 'tryChange', kind: 'front', index: front, how: 'preview' });
     }
   });
   return h('div', { class: 'scatter' }, picture, tip, rowsElement(scene, weighed));
@@ -138,7 +138,8 @@ function rowsElement({ actions, tradeoffs: found }: Scene, weighed: Weighed): HT
       ['Layout', 'Step', 'Memory', ''],
       rows.map(([name = '', ...cells], i) => {
         const place = i - (rows.length - front);
-        const show = button('Preview', () => actions.tryChange('front', place, 'preview'), {
+        const preview = { type: 'tryChange', kind: 'front', index: place, how: 'preview' } as const;
+        const show = button('Preview', () => actions.send(preview), {
           class: 'link',
           'aria-label': `Preview ${name}`,
         });
@@ -170,7 +171,7 @@ function changesElement(scene: Scene): HTMLElement {
 function does({ actions }: Scene, changes: readonly Neighbour[]): HTMLElement[] {
   const index = changes.findIndex((change) => changeTitle(change) === chosen);
   const act = (label: string, how: 'preview' | 'apply') =>
-    button(label, () => actions.tryChange('neighbour', index, how), {
+    button(label, () => actions.send({ type: 'tryChange', kind: 'neighbour', index, how }), {
       class: 'link',
       disabled: index < 0,
       'data-keep': how,
@@ -208,7 +209,7 @@ function changeElement(scene: Scene, change: Neighbour, index: number): HTMLElem
   // chosen once it stands in the scatter, chosen again it is shown as a diff
   const choose = () => {
     if (isChosen) {
-      actions.tryChange('neighbour', index, 'preview');
+      actions.send({ type: 'tryChange', kind: 'neighbour', index, how: 'preview' });
     }
     chosen = title;
     actions.change({});

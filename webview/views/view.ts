@@ -1,9 +1,9 @@
-import type { Recovery, ResolvedLayout } from '../../layout';
+import type { ResolvedLayout } from '../../layout';
 import type { Diagram } from '../../picture/diagram';
 import type { Drawing } from '../../picture/drawing';
 import type { Headline } from '../../picture/headline';
-import type { ChangeHow, ChangeKind } from '../panel/messages';
-import type { PanelModel } from '../panel/model';
+import type { FromPanel } from '../panel/messages';
+import type { PanelModel, Told } from '../panel/model';
 import type { PanelState } from '../panel/state';
 import type { ViewId } from './ids';
 
@@ -17,29 +17,15 @@ export interface Actions {
   /** Shows ranks alone while a list entry is pointed at; none with an empty list; `before`: those of the layout that is compared with. */
   preview(ranks: readonly number[], before?: readonly number[]): void;
   toggleFailed(rank: number): void;
-  /** Writes into the file how the job goes on without the failed ranks. */
-  writeRecovery(way: Recovery['way']): void;
-  revealModule(module: string | null): void;
-  revealLine(line: number): void;
-  /** Offers the fixes of a line. */
-  fixLine(line: number): void;
-  /** Shows what a change that is listed does to the text, or makes it. */
-  tryChange(kind: ChangeKind, index: number, how: ChangeHow): void;
-  /** Writes a key that the file lacks. */
-  addKey(key: string): void;
+  /** Tells the editor to do something. */
+  send(message: FromPanel): void;
   /** Says something to a screen reader. */
   announce(text: string): void;
   copy(text: string, what: string): void;
-  runSmokeJob(): void;
-  /** Asks for the result of `verify`. */
-  openRun(): void;
-  /** Verifies the layout against a run that the editor asks for. */
-  verifyRun(): void;
 }
 
 /** All that a view draws from: what the editor has said, and what a person chose. */
-export interface Scene extends Readonly<Omit<PanelModel, 'layout' | 'receive'>> {
-  readonly layout: ResolvedLayout;
+export interface Scene extends Readonly<Omit<PanelModel, 'layout' | 'told' | 'receive'>>, Told {
   readonly state: PanelState;
   /** Ranks that the file or a person calls failed. */
   readonly failed: readonly number[];

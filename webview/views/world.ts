@@ -36,7 +36,7 @@ export const isOfWorld = ({ code }: PanelDiagnostic): boolean =>
 export function worldSheet(
   outline: WorldOutline,
   diagnostics: readonly PanelDiagnostic[],
-  actions: Pick<Actions, 'revealModule' | 'revealLine' | 'fixLine'>,
+  actions: Actions,
 ): HTMLElement {
   const { worldSize, spans, phases, weights } = outline;
   const reach = axisEnd(outline);
@@ -67,74 +67,60 @@ function moduleRow(
   index: number,
   reach: number,
   diagnostics: readonly PanelDiagnostic[],
-  actions: Pick<Actions, 'revealModule' | 'revealLine' | 'fixLine'>,
+  actions: Actions,
 ): HTMLElement {
   const label = name ?? 'parallelism';
-  const text = spanText({ start, end: start + count });
-  const bar = button(h('span', { class: 'bar-text' }, text), () => actions.revealModule(name), {
+  const span = { start, end: start + count };
+  const bar = button('', () => actions.send({ type: 'reveal', module: name }), {
     class: 'bar',
     'data-keep': `module ${label}`,
-    'aria-label': `${label}, ranks ${text}: show in the file`,
+    'aria-label': `${label}, ranks ${spanText(span)}: show in the file`,
   });
-  bar.style.backgroundColor = moduleFill(index);
-  bar.style.color = inkOn(moduleFill(index));
-  place(bar, { start, end: start + count }, reach);
   const own = diagnostics.filter((one) => one.module === name && name !== null && !isOfWorld(one));
   return h(
     'div',
     { class: 'world-entry' },
-    h(
-      'div',
-      { class: 'world-row' },
-      h('div', { class: 'world-name' }, h('strong', {}, label), h('span', {}, `${countOf(count, 'rank')}: ${text}`)),
-      h('div', { class: 'track' }, bar),
-    ),
+    row(h('strong', {}, label), `${countOf(count, 'rank')}: ${spanText(span)}`, coloured(bar, index), span, reach),
     ...diagnosticList(own, actions),
   );
 }
 
 /** A phase of a reinforcement-learning job: the ranks that it takes while the others wait. */
 function phaseRow({ name, start, count, engine, degrees }: PhaseRow, index: number, reach: number): HTMLElement {
-  const span = { start, end: start + count };
   const detail = [engine, degrees || countOf(count, 'rank')].join(' · ');
-  const bar = h('span', { class: 'bar' }, h('span', { class: 'bar-text' }, spanText(span)));
-  bar.style.backgroundColor = moduleFill(index);
-  bar.style.color = inkOn(moduleFill(index));
-  place(bar, span, reach);
-  return h(
-    'div',
-    { class: 'world-row' },
-    h('div', { class: 'world-name' }, h('strong', {}, name), h('span', {}, detail)),
-    h('div', { class: 'track' }, bar),
-  );
+  const bar = coloured(h('span', { class: 'bar' }), index);
+  return row(h('strong', {}, name), detail, bar, { start, end: start + count }, reach);
 }
 
 /** Ranks of no module or of several, hatched so that colour is not needed. */
 function faultRow(span: RankSpan, what: string, reach: number): HTMLElement {
-  const bar = h('span', { class: 'bar fault' }, h('span', { class: 'bar-text' }, spanText(span)));
-  place(bar, span, reach);
+  const detail = `${countOf(span.end - span.start, 'rank')}: ${spanText(span)}`;
+  return row(h('strong', { class: 'error' }, what), detail, h('span', { class: 'bar fault' }), span, reach);
+}
+
+/** A name with its detail, and beside them a bar along the axis with its ranks. */
+function row(name: HTMLElement, detail: string, bar: HTMLElement, span: RankSpan, reach: number): HTMLElement {
+  bar.append(h('span', { class: 'bar-text' }, spanText(span)));
+  bar.style.left = `${(100 * span.start) / reach}%`;
+  bar.style.width = `${(100 * (span.end - span.start)) / reach}%`;
   return h(
     'div',
     { class: 'world-row' },
-    h(
-      'div',
-      { class: 'world-name' },
-      h('strong', { class: 'error' }, what),
-      h('span', {}, `${countOf(span.end - span.start, 'rank')}: ${spanText(span)}`),
-    ),
+    h('div', { class: 'world-name' }, name, h('span', {}, detail)),
     h('div', { class: 'track' }, bar),
   );
 }
 
-function place(bar: HTMLElement, { start, end }: RankSpan, reach: number): void {
-  bar.style.left = `${(100 * start) / reach}%`;
-  bar.style.width = `${(100 * (end - start)) / reach}%`;
+function coloured(bar: HTMLElement, index: number): HTMLElement {
+  bar.style.backgroundColor = moduleFill(index);
+  bar.style.color = inkOn(moduleFill(index));
+  return bar;
 }
 
 /** Diagnostics with links to their lines, and a last line about more of them; nothing without any. */
 export const diagnosticList = (
   diagnostics: readonly PanelDiagnostic[],
-  actions: Pick<Actions, 'revealLine' | 'fixLine'>,
+  actions: Actions,
   more: readonly HTMLElement[] = [],
 ): HTMLElement[] =>
   diagnostics.length > 0
@@ -142,11 +128,12 @@ export const diagnosticList = (
     : [];
 
 /** A diagnostic with a link to its line. */
-function diagnosticItem(
-  { code, severity, message, line, hasFix }: PanelDiagnostic,
-  actions: Pick<Actions, 'revealLine' | 'fixLine'>,
-): HTMLElement {
-  const toLine = link(`line ${line + 1}`, () => actions.revealLine(line), `diagnostic ${code} ${line}`);
+function diagnosticItem({ code, severity, message, line, hasFix }: PanelDiagnostic, actions: Actions): HTMLElement {
+  const toLine = link(
+    `line ${line + 1}`,
+    () => actions.send({ type: 'revealLine', line }),
+    `diagnostic ${code} ${line}`,
+  );
   return h(
     'li',
     { class: `diagnostic ${severity}` },
@@ -155,7 +142,7 @@ function diagnosticItem(
     ...withCode(message),
     ' ',
     toLine,
-    ...(hasFix ? [' ', link('Fix …', () => actions.fixLine(line), `fix ${code} ${line}`)] : []),
+    ...(hasFix ? [' ', link('Fix …', () => actions.send({ type: 'fixLine', line }), `fix ${code} ${line}`)] : []),
   );
 }
 

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { addModel } from './addModel';
-import { command } from './command';
+import { command, layoutCommand } from './command';
 import { GridPanels } from './grid/panel';
 import type { Server } from './languageClient';
 import { compareLaunchFiles, exportLayout } from './launch/commands';
@@ -9,7 +9,7 @@ import { registerImport } from './launch/importLayout';
 import { LaunchLenses } from './launch/lenses';
 import { ScriptLayouts } from './launch/scriptLayouts';
 import { registerTransfers } from './launch/transfer';
-import { LANGUAGE, layoutDocument } from './layoutDocument';
+import { LANGUAGE } from './layoutDocument';
 import { reach, watchFixes } from './milestones';
 import { newLayout, openSample } from './newLayout';
 import { planLayouts } from './planLayouts';
@@ -38,26 +38,14 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
       }
     }),
     command('newLayout', (into, from) => newLayout(context.extensionUri, into, from)),
-    command('addModel', async (argument) => {
-      const document = await layoutDocument(argument);
-      return document && addModel(document);
-    }),
+    layoutCommand('addModel', addModel),
     registerTransfers(),
     registerImport(platform),
     new ScriptLayouts(() => panels.documents),
     LaunchLenses.register(),
-    command('exportLayout', async (argument) => {
-      const document = await layoutDocument(argument);
-      return document && exportLayout(document, said);
-    }),
-    command('compareLaunchFile', async (argument, launch) => {
-      const document = await layoutDocument(argument);
-      return document && compareLaunchFiles(document, launch);
-    }),
-    command('planLayouts', async (argument) => {
-      const document = await layoutDocument(argument);
-      return document && planLayouts(said, document);
-    }),
+    layoutCommand('exportLayout', (document) => exportLayout(document, said)),
+    layoutCommand('compareLaunchFile', (document, _, launch) => compareLaunchFiles(document, launch)),
+    layoutCommand('planLayouts', (document) => planLayouts(said, document)),
     offerYamlSettings(context),
     watchFixes(),
     command('copyYamlSettings', copyYamlSettings),

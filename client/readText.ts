@@ -28,6 +28,12 @@ export function readLayoutText(file: vscode.Uri): Promise<string | null> {
   return readText(file, CHARACTER_BYTES * MAX_TEXT);
 }
 
+/** The text of a layout as an editor has it, or else as the disk has it; null where there is none that is read. */
+export async function currentLayoutText(file: vscode.Uri): Promise<string | null> {
+  const open = vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
+  return open ? open.getText() : readLayoutText(file);
+}
+
 /** Whether a file, or a folder between it and a root, is a symbolic link: nobody here can tell where that leads. */
 async function isLinked(file: vscode.Uri, root: vscode.Uri): Promise<boolean> {
   for (let at = file; at.path.length > root.path.length && at.path !== '/'; at = vscode.Uri.joinPath(at, '..')) {

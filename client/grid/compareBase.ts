@@ -5,7 +5,7 @@ import { costOf } from '../../picture/cost';
 import type { CompareWith, PanelBase } from '../../webview/panel/messages';
 import { fileItems, LAYOUT_FILE, layoutFiles } from '../layoutDocument';
 import { nameOf } from '../paths';
-import { readLayoutText, readText } from '../readText';
+import { currentLayoutText, readLayoutText, readText } from '../readText';
 import { understoodDocument } from '../understoodDocument';
 import { textInLastCommit } from './lastCommit';
 
@@ -113,10 +113,8 @@ async function chooseLog(document: vscode.Uri): Promise<vscode.Uri | undefined> 
   return file;
 }
 
-/** The text of a file, with the changes of an open editor. */
 async function textOf(uri: vscode.Uri): Promise<string> {
-  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
-  const text = open ? open.getText() : await readLayoutText(uri);
+  const text = await currentLayoutText(uri);
   if (text === null) {
     throw vscode.FileSystemError.Unavailable(uri);
   }

@@ -2,13 +2,11 @@ import * as vscode from 'vscode';
 
 /** The part of the built-in git extension's interface (version 1) that is used here. */
 interface GitApi {
-  readonly repositories: readonly Repository[];
   getRepository(uri: vscode.Uri): Repository | null;
   openRepository?(root: vscode.Uri): Promise<Repository | null>;
 }
 
 interface Repository {
-  readonly rootUri: vscode.Uri;
   show(ref: string, path: string): Promise<string>;
 }
 

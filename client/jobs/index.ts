@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { type CommBackend, RunHistory, type RunRecord } from '../../jobs';
 import { workbenchText } from '../../layout';
-import { command } from '../command';
+import { command, layoutCommand } from '../command';
 import type { GridPanels } from '../grid/panel';
 import { LANGUAGE, layoutDocument } from '../layoutDocument';
 import { ask, showError, showInformation } from '../notifications';
@@ -74,10 +74,7 @@ function commands(
       return undefined;
     });
   return [
-    command('runSmokeJob', async (argument) => {
-      const document = await layoutDocument(argument);
-      return document && jobs.run(document, optionsOf(argument));
-    }),
+    layoutCommand('runSmokeJob', (document, argument) => jobs.run(document, optionsOf(argument))),
     command('dryRunSmokeJob', async (argument) => {
       const record = argument instanceof RunNode ? argument.record : undefined;
       const document = record ? await documentOf(record) : await layoutDocument(argument);
@@ -85,7 +82,7 @@ function commands(
     }),
     onRun('rerunSmokeJob', async (record) => {
       const document = await documentOf(record);
-      return document && jobs.run(document, { cluster: record.cluster, backend: backendOf(record) });
+      return document && jobs.run(document, { cluster: record.cluster, backend: wordOf(record.backend) });
     }),
     command('cancelSmokeJob', async (argument) => (await chooseActive(jobs, argument))?.cancel()),
     onRun('showSmokeReport', ({ id, name }) => reports.show(id, name)),
@@ -136,10 +133,6 @@ function optionsOf(argument: unknown): RunOptions {
     cluster: 'cluster' in argument && typeof argument.cluster === 'string' ? argument.cluster : undefined,
     backend: 'backend' in argument ? wordOf(argument.backend) : undefined,
   };
-}
-
-function backendOf({ backend }: RunRecord): CommBackend | undefined {
-  return wordOf(backend);
 }
 
 function wordOf(backend: unknown): CommBackend | undefined {

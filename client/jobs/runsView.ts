@@ -10,7 +10,7 @@ import {
 } from '../../jobs';
 import { understand } from '../../layout';
 import { LANGUAGE } from '../layoutDocument';
-import { readLayoutText } from '../readText';
+import { currentLayoutText } from '../readText';
 import type { ActiveRun, SmokeJobs } from './jobs';
 import { outcomeIcon, outcomeText, timeOf } from './runSummary';
 
@@ -209,8 +209,7 @@ export class RunsView implements vscode.TreeDataProvider<Node>, vscode.Disposabl
 
 /** The hash of a layout as it is now, on the screen or on the disk; undefined where it is gone or has errors. */
 async function hashOf(uri: vscode.Uri): Promise<string | undefined> {
-  const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
-  const text = open?.getText() ?? (await readLayoutText(uri));
+  const text = await currentLayoutText(uri);
   const resolved = text === null ? null : understand(text).resolved;
   return resolved ? layoutHash(resolved) : undefined;
 }

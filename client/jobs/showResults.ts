@@ -98,16 +98,10 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
 /** Notifies of the end of a run, and offers the next steps. */
 export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
   const actions = new Map([
-    [
-      vscode.l10n.t('Show Grid'),
-      () => vscode.commands.executeCommand('parallelismLayout.showSmokeRunOnGrid', record.id),
-    ],
-    [
-      vscode.l10n.t('Show Report'),
-      () => vscode.commands.executeCommand('parallelismLayout.showSmokeReport', record.id),
-    ],
-    [vscode.l10n.t('Show Log'), () => vscode.commands.executeCommand('parallelismLayout.showSmokeLog', record.id)],
-    [vscode.l10n.t('Run Again'), () => vscode.commands.executeCommand('parallelismLayout.rerunSmokeJob', record.id)],
+    [vscode.l10n.t('Show Grid'), 'showSmokeRunOnGrid'],
+    [vscode.l10n.t('Show Report'), 'showSmokeReport'],
+    [vscode.l10n.t('Show Log'), 'showSmokeLog'],
+    [vscode.l10n.t('Run Again'), 'rerunSmokeJob'],
   ]);
   const [grid = '', report = '', log = '', again = ''] = actions.keys();
   const { name, cluster, seconds } = record;
@@ -129,5 +123,7 @@ export async function notifyEnd({ record, result }: EndedRun): Promise<void> {
     return showError(text, report, log, again);
   };
   const choice = await say();
-  await (choice === undefined ? undefined : actions.get(choice)?.());
+  if (choice !== undefined) {
+    await vscode.commands.executeCommand(`parallelismLayout.${actions.get(choice)}`, record.id);
+  }
 }

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { workbenchText } from '../../layout';
 import type { LaunchReading } from '../../layout/launch';
-import { degreesOf, readLaunchFile } from './read';
+import { degreesOf, jobsIn, type Launch, readLaunchFile } from './read';
 import { addressOfLaunch } from './scriptLayouts';
 
 /** Languages and names of the scripts that start jobs. */
@@ -42,24 +42,15 @@ export class LaunchLenses implements vscode.CodeLensProvider {
   }
 }
 
-/** A job that a script starts. */
-interface ScriptJob {
-  /** Its name; empty for the only one. */
-  readonly job: string;
-  readonly reading: LaunchReading;
-}
-
-/** The jobs of a script as its document has it. */
-export async function jobsOf(document: vscode.TextDocument): Promise<readonly ScriptJob[]> {
+/** The jobs of a script as its document has it; of the only one without its name. */
+export async function jobsOf(document: vscode.TextDocument): Promise<readonly Launch[]> {
   const reading = mayStartJob(document) ? await readLaunchFile(document.uri) : '';
   if (typeof reading === 'string') {
     return [];
   }
-  const named = await Promise.all(
-    reading.jobs.slice(0, MAX_JOBS).map(async (job) => ({ job, one: await readLaunchFile(document.uri, { job }) })),
-  );
-  const jobs = named.flatMap(({ job, one }) => (typeof one === 'string' ? [] : [{ job, reading: one }]));
-  return jobs.length > 0 ? jobs : [{ job: '', reading }];
+  const launch = { uri: document.uri, reading };
+  const jobs = await jobsIn(launch, MAX_JOBS);
+  return jobs.length > 0 ? jobs : [launch];
 }
 
 /** Whether a job trains something, on a known number of ranks. */
@@ -67,7 +58,7 @@ export const isDrawable = ({ trains, values }: LaunchReading): boolean =>
   trains && values.some(({ key, value }) => key === 'world_size' && typeof value === 'number');
 
 /** The lenses of one job; none where its command stands in another file, or trains nothing. */
-function jobLenses(document: vscode.TextDocument, { reading, job }: ScriptJob): vscode.CodeLens[] {
+function jobLenses(document: vscode.TextDocument, { reading, job = '' }: Launch): vscode.CodeLens[] {
   const { command, trains } = reading;
   if (command?.file !== document.uri.path || !trains) {
     return [];

@@ -59,6 +59,19 @@ export async function readLaunchFile(uri: vscode.Uri, options: ImportOptions = {
   return reading.family === null ? vscode.l10n.t('{0} starts no training job that can be read.', nameOf(uri)) : reading;
 }
 
+/**
+ * The jobs of a launch file that starts several, each read by itself.
+ * @param most how many
+ * @param options how the file was read
+ */
+export async function jobsIn({ uri, reading }: Launch, most: number, options: ImportOptions = {}): Promise<Launch[]> {
+  const read = reading.jobs.slice(0, most).map(async (job) => {
+    const one = await readLaunchFile(uri, { ...options, job });
+    return typeof one === 'string' ? [] : [{ uri, reading: one, job }];
+  });
+  return (await Promise.all(read)).flat();
+}
+
 /** How many jobs of a file are offered. */
 const MAX_JOBS = 20;
 
@@ -71,14 +84,11 @@ export async function chooseJob(launch: Launch, options: ImportOptions = {}): Pr
   if (reading.jobs.length === 0) {
     return launch;
   }
-  const read = await Promise.all(
-    reading.jobs.slice(0, MAX_JOBS).map((job) => readLaunchFile(uri, { ...options, job })),
-  );
-  const items = read.flatMap((one, index) => {
-    const job = reading.jobs[index] ?? '';
-    const label = workbenchText(vscode.l10n.t('Job {0}', job));
-    return typeof one === 'string' ? [] : [{ label, description: degreesOf(one), launch: { uri, reading: one, job } }];
-  });
+  const items = (await jobsIn(launch, MAX_JOBS, options)).map((one) => ({
+    label: workbenchText(vscode.l10n.t('Job {0}', one.job ?? '')),
+    description: degreesOf(one.reading),
+    launch: one,
+  }));
   const all = { label: vscode.l10n.t('Import without choosing'), description: degreesOf(reading), launch };
   const chosen = await vscode.window.showQuickPick([...items, all], {
     placeHolder: vscode.l10n.t('{0} describes {1} jobs. Which one?', nameOf(uri), reading.jobs.length),

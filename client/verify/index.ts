@@ -1,6 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import * as vscode from 'vscode';
 import type { Verification } from '../../jobs';
 import { workbenchText } from '../../layout';
@@ -24,26 +24,34 @@ export function registerVerify({ context, panels }: JobHost): vscode.Disposable 
   const verification = new RunVerification(vscode.Uri.joinPath(context.extensionUri, 'dist', 'cli.js').fsPath, panels);
   return vscode.Disposable.from(
     verification,
-    command('verifyRun', async (argument) => {
-      if (!isTrusted(vscode.l10n.t('Verify Against Run starts a process, so it works in a trusted workspace only.'))) {
-        return undefined;
-      }
-      const document = await layoutDocument(argument);
-      return document && verification.verify(document, pathsOf(argument));
-    }),
-    command('verifyPastedLog', async (argument) => {
-      if (!isTrusted(vscode.l10n.t('Verify Pasted Log starts a process, so it works in a trusted workspace only.'))) {
-        return undefined;
-      }
-      const document = await layoutDocument(argument);
-      return document && verifyPasted(document, verification);
-    }),
+    trusted(
+      'verifyRun',
+      vscode.l10n.t('Verify Against Run starts a process, so it works in a trusted workspace only.'),
+      (document, argument) => verification.verify(document, pathsOf(argument)),
+    ),
+    trusted(
+      'verifyPastedLog',
+      vscode.l10n.t('Verify Pasted Log starts a process, so it works in a trusted workspace only.'),
+      (document) => verifyPasted(document, verification),
+    ),
     vscode.languages.registerDocumentDropEditProvider(
       { language: LANGUAGE },
       { provideDocumentDropEdits: (document, _, data) => verifyDropped(document, data) },
       FILE_DROPS,
     ),
   );
+}
+
+/** Registers a command on a layout that works where processes may be started. @param reason what is said elsewhere */
+function trusted(
+  name: string,
+  reason: string,
+  run: (document: vscode.TextDocument, argument: unknown) => Promise<Verification | undefined>,
+): vscode.Disposable {
+  return command(name, async (argument) => {
+    const document = isTrusted(reason) ? await layoutDocument(argument) : undefined;
+    return document && run(document, argument);
+  });
 }
 
 /** A folder that is dropped on a layout, or dumps, are those of its run; the text stays as it is. */
@@ -90,9 +98,13 @@ async function verifyPasted(
   }
 }
 
-/** Whether a path is a folder, a log, or is named as torch and the recorder name their files. */
+/** The names that torch and the recorder give to files of ranks, and those of logs; a launch file may have a rank in its name. */
+const OF_A_RUN =
+  /(?:nccl_trace|(?:rank[_-]?|trace_?|dump_?|manual_|ras_)\d)(?!.*\.(?:sh|py|ya?ml|toml)$)|\.(?:log|out|err)$|log.{0,64}\.txt$/i;
+
+/** Whether a path is a folder, or that of a file of a run. */
 async function isOfRun(path: string): Promise<boolean> {
-  if (/(?:rank_?|trace_?|dump_?|manual_|ras_)\d+(?:\.\w+)?$|\.(?:log|out|err)$|log[^/\\]{0,64}\.txt$/i.test(path)) {
+  if (OF_A_RUN.test(basename(path))) {
     return true;
   }
   const { type } = await vscode.workspace.fs.stat(vscode.Uri.file(path));
@@ -184,9 +196,6 @@ function pathsOf(argument: unknown): readonly string[] | undefined {
 /** How many folders beside a layout are looked into, and offered. */
 const MAX_LOOKED_INTO = 40;
 const MAX_OFFERED = 8;
-
-/** The names that dumps of ranks and logs usually have. */
-const OF_A_RUN = /nccl_trace|rank[_-]?\d+|\.(?:log|out|err)$/i;
 
 /** The folders beside a layout that seem to hold what a run left, with how many such files each has. */
 async function runFolders(layout: vscode.Uri): Promise<readonly { readonly name: string; readonly count: number }[]> {

@@ -20,113 +20,88 @@ export interface Figure {
   readonly alarm: 'over' | 'maybe' | null;
 }
 
-/** The numbers that decide between layouts, with their differences to a base. */
-export function figuresOf(now: Score | null, base: Score | null): readonly Figure[] {
-  return [stepFigure(now, base), memoryFigure(now, base), ...restOf(now, base)];
-}
-
-const UNKNOWN = { value: null, range: null, change: null, verdict: null, alarm: null } as const;
-
-/** Step times that the estimate cannot tell apart are the same. */
-function stepFigure(now: Score | null, base: Score | null): Figure {
-  const label = 'step';
-  if (now?.seconds == null) {
-    return { label, ...UNKNOWN };
-  }
-  const before = base?.seconds ?? null;
-  return {
-    label,
-    value: time(now.seconds),
-    range: now.secondsInterval && rangeOf(now.secondsInterval, time),
-    change: before === null ? null : percentChange(before, now.seconds),
-    verdict: before === null ? null : isAsQuick(before, now.seconds) ? 'same' : lessIsBetter(before, now.seconds),
-    alarm: null,
-  };
-}
-
-function memoryFigure(now: Score | null, base: Score | null): Figure {
-  const label = 'memory';
-  if (!now) {
-    return { label, ...UNKNOWN };
-  }
-  const { totalBytes, totalInterval, gpuBytes } = now;
-  const over = gpuBytes !== null && totalBytes > gpuBytes;
-  const change = base && gibibyteChange(base.totalBytes, totalBytes);
-  return {
-    label,
-    value: gpuBytes === null ? memory(totalBytes) : `${gibibytes(totalBytes)} of ${memory(gpuBytes)}`,
-    // the value has the unit
-    range: rangeOf(totalInterval, gibibytes),
-    change,
-    verdict: base && (change === SAME ? 'same' : lessIsBetter(base.totalBytes, totalBytes)),
-    alarm: over ? 'over' : gpuBytes !== null && totalInterval[1] > gpuBytes ? 'maybe' : null,
-  };
-}
-
-function restOf(now: Score | null, base: Score | null): readonly Figure[] {
-  const share = (value: number) => `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
-  const points = (before: number, after: number) =>
-    signed(100 * (after - before), (value) => `${value.toFixed(1)} points`);
-  return [
-    figure('network', {
-      now: now?.networkBytes ?? null,
-      before: base?.networkBytes ?? null,
-      words: (bytes) => (bytes === 0 ? 'none' : `${traffic(bytes)} a step`),
-      change: (before, after) => signed(after - before, traffic),
-      verdict: lessIsBetter,
-    }),
-    figure('tokens/s/GPU', {
-      now: now?.tokensPerSecondPerGpu ?? null,
-      before: base?.tokensPerSecondPerGpu ?? null,
-      words: (value) => grouped(Math.round(value)),
-      change: percentChange,
-      verdict: (before, after) => (isAsQuick(before, after) ? 'same' : lessIsBetter(after, before)),
-    }),
-    figure('MFU', {
-      now: now?.mfu ?? null,
-      before: base?.mfu ?? null,
-      words: share,
-      change: points,
-      verdict: (before, after) => (isAsQuick(before, after) ? 'same' : lessIsBetter(after, before)),
-    }),
-    figure('bubble', {
-      now: now?.bubble ?? null,
-      before: base?.bubble ?? null,
-      words: share,
-      change: points,
-      verdict: lessIsBetter,
-    }),
-  ];
-}
-
-interface Numbers {
-  readonly now: number | null;
-  readonly before: number | null;
-  readonly words: (value: number) => string;
+/** How one number of a score is told. */
+interface Measure {
+  readonly label: Figure['label'];
+  readonly of: (score: Score) => number | null;
+  readonly words: (value: number, score: Score) => string;
   readonly change: (before: number, after: number) => string;
   readonly verdict: (before: number, after: number) => Verdict;
+  readonly range?: (score: Score) => string | null;
+  readonly alarm?: (score: Score) => Figure['alarm'];
 }
 
-function figure(label: Figure['label'], { now, before, words, change, verdict }: Numbers): Figure {
-  if (now === null) {
-    return { label, ...UNKNOWN };
-  }
-  const changed = before === null ? null : change(before, now);
-  return {
-    label,
-    value: words(now),
-    range: null,
-    change: changed,
-    verdict: before === null ? null : changed === SAME ? 'same' : verdict(before, now),
-    alarm: null,
-  };
-}
+const share = (value: number): string => `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
 
-/** The sign of no visible difference. */
-export const SAME = '=';
+const pointsChange = (before: number, after: number): string =>
+  signed(100 * (after - before), (value) => `${value.toFixed(1)} points`);
 
 const lessIsBetter = (before: number, after: number): Verdict =>
   after < before ? 'better' : after > before ? 'worse' : 'same';
+
+/** Speeds that the estimate cannot tell apart are the same. */
+const quickerIsBetter = (before: number, after: number): Verdict =>
+  isAsQuick(before, after) ? 'same' : lessIsBetter(after, before);
+
+const MEASURES: readonly Measure[] = [
+  {
+    label: 'step',
+    of: ({ seconds }) => seconds,
+    words: time,
+    change: percentChange,
+    verdict: (before, after) => quickerIsBetter(after, before),
+    range: ({ secondsInterval }) => secondsInterval && rangeOf(secondsInterval, time),
+  },
+  {
+    label: 'memory',
+    of: ({ totalBytes }) => totalBytes,
+    words: (bytes, { gpuBytes }) => (gpuBytes === null ? memory(bytes) : `${gibibytes(bytes)} of ${memory(gpuBytes)}`),
+    change: (before, after) => signed(after - before, memory),
+    verdict: lessIsBetter,
+    // the value has the unit
+    range: ({ totalInterval }) => rangeOf(totalInterval, gibibytes),
+    alarm: ({ totalBytes, totalInterval, gpuBytes }) =>
+      gpuBytes === null ? null : totalBytes > gpuBytes ? 'over' : totalInterval[1] > gpuBytes ? 'maybe' : null,
+  },
+  {
+    label: 'network',
+    of: ({ networkBytes }) => networkBytes,
+    words: (bytes) => (bytes === 0 ? 'none' : `${traffic(bytes)} a step`),
+    change: (before, after) => signed(after - before, traffic),
+    verdict: lessIsBetter,
+  },
+  {
+    label: 'tokens/s/GPU',
+    of: ({ tokensPerSecondPerGpu }) => tokensPerSecondPerGpu,
+    words: (value) => grouped(Math.round(value)),
+    change: percentChange,
+    verdict: quickerIsBetter,
+  },
+  { label: 'MFU', of: ({ mfu }) => mfu, words: share, change: pointsChange, verdict: quickerIsBetter },
+  { label: 'bubble', of: ({ bubble }) => bubble, words: share, change: pointsChange, verdict: lessIsBetter },
+];
+
+/** The numbers that decide between layouts, with their differences to a base. */
+export const figuresOf = (now: Score | null, base: Score | null): readonly Figure[] =>
+  MEASURES.map(({ label, of, words, change, verdict, range, alarm }) => {
+    const value = now && of(now);
+    if (!now || value === null) {
+      return { label, value: null, range: null, change: null, verdict: null, alarm: null };
+    }
+    const before = base && of(base);
+    const changed = before === null ? null : change(before, value);
+    return {
+      label,
+      value: words(value, now),
+      range: range?.(now) ?? null,
+      change: changed,
+      verdict: before === null ? null : changed === SAME ? 'same' : verdict(before, value),
+      alarm: alarm?.(now) ?? null,
+    };
+  });
+
+/** The sign of no visible difference. */
+export const SAME = '=';
 
 const rangeOf = ([low, high]: readonly [number, number], words: (value: number) => string): string =>
   `${words(low).replace(/ \D+$/, '')} – ${words(high)}`;
@@ -138,27 +113,23 @@ function signed(difference: number, words: (size: number) => string): string {
 }
 
 /** A difference as a share of what was before: `−18 %`. */
-export const percentChange = (before: number, after: number): string =>
-  signed((100 * (after - before)) / before, (share) => `${Math.round(share)} %`);
-
-/** A difference of memory: `+9 GiB`. */
-export const gibibyteChange = (before: number, after: number): string => signed(after - before, memory);
+function percentChange(before: number, after: number): string {
+  return signed((100 * (after - before)) / before, (part) => `${Math.round(part)} %`);
+}
 
 /** The figures of one module of a layout. */
 export interface Board {
   /** Null for a layout without modules. */
   readonly module: string | null;
   readonly figures: readonly Figure[];
-  /** Why numbers are not known; null where all are. */
-  readonly reason: string | null;
   /** Keys that would tell what is not known. */
   readonly missing: readonly string[];
 }
 
 /** A scoreboard a module, beside the module of the same name of a base. */
 export function boardsOf(scores: readonly ModuleScore[], base: readonly ModuleScore[] | null): readonly Board[] {
-  return scores.map(({ module, score, reason, missing }) => {
+  return scores.map(({ module, score, missing }) => {
     const before = base?.find((one) => one.module === module)?.score ?? null;
-    return { module, figures: figuresOf(score, before), reason, missing };
+    return { module, figures: figuresOf(score, before), missing };
   });
 }

@@ -51,6 +51,9 @@ export interface ActiveRun {
   readonly progress: RunProgress;
   readonly live: LiveRun;
   readonly log: JobLog;
+  readonly cluster: Cluster;
+  /** Ends it at once. */
+  readonly abort: AbortController;
   /** Ends it; on a cluster after a person confirms. */
   cancel(): Promise<void>;
 }
@@ -76,7 +79,6 @@ interface Runnable {
 /** Runs smoke jobs, one at a time for each layout and one at a time on this machine, and keeps their history. */
 export class SmokeJobs implements vscode.Disposable {
   readonly #running = new Map<string, ActiveRun>();
-  readonly #aborts = new Set<AbortController>();
   readonly #logs = new Map<string, JobLog>();
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #ended = new vscode.EventEmitter<EndedRun>();
@@ -122,7 +124,7 @@ export class SmokeJobs implements vscode.Disposable {
   }
 
   dispose(): void {
-    for (const abort of this.#aborts) {
+    for (const { abort } of this.active) {
       // a job on a cluster continues, and is followed again when the window is back
       abort.abort(DETACH);
     }
@@ -154,45 +156,39 @@ export class SmokeJobs implements vscode.Disposable {
       return undefined;
     }
     const { plan, layout } = runnable;
-    const abort = new AbortController();
-    const run = this.#begin(randomUUID(), requestOf(document, layout, plan, cluster), cluster, abort);
+    const run = this.#begin(randomUUID(), requestOf(document, layout, plan, cluster), cluster);
     const request = { plan, cluster, job: this.job, ...backendOf(options) };
-    return this.#toEnd(run, cluster, abort, this.#runAlone(run, request, abort));
+    return this.#toEnd(run, this.#runAlone(run, request));
   }
 
   /** Follows a job of an earlier session. */
   async #followAgain({ id, request, saved, folder }: SubmittedRun): Promise<void> {
-    const abort = new AbortController();
-    const run = this.#begin(id, request, saved.cluster, abort);
-    const following = attachSmoke(saved, listenerOf(run), abort.signal, folder);
+    const run = this.#begin(id, request, saved.cluster);
+    const following = attachSmoke(saved, listenerOf(run), run.abort.signal, folder);
     const outcome = following.then((result) => ({ result, backend: saved.plan.backend }));
-    await this.#toEnd(run, saved.cluster, abort, outcome);
+    await this.#toEnd(run, outcome);
   }
 
   /** Shows the progress of a run until it ends, and adds it to the history. */
-  async #toEnd(
-    run: ActiveRun,
-    cluster: Cluster,
-    abort: AbortController,
-    running: Promise<Outcome>,
-  ): Promise<SmokeResult | undefined> {
+  async #toEnd(run: ActiveRun, running: Promise<Outcome>): Promise<SmokeResult | undefined> {
+    const { abort, cluster } = run;
     void showProgress(
       vscode.l10n.t('Smoke job of {0} on {1}', run.request.name, cluster.name),
       run.progress,
       running,
-      () => mayCancel(run.request, cluster),
+      () => mayCancel(run),
       () => abort.abort(),
     );
     try {
       const { result, backend } = await running;
       const record = recordOf(run.id, run.request, backend, result);
       await this.#keep(record, result, run.log);
-      this.#end(run, abort);
+      this.#end(run);
       this.#ended.fire({ record, result });
       return result;
     } catch (error) {
       if (abort.signal.reason !== DETACH) {
-        this.#end(run, abort);
+        this.#end(run);
         this.#failed.fire(run);
       }
       if (!abort.signal.aborted) {
@@ -246,7 +242,7 @@ export class SmokeJobs implements vscode.Disposable {
     this.#changed.fire();
   }
 
-  #begin(id: string, request: RunRequest, cluster: Cluster, abort: AbortController): ActiveRun {
+  #begin(id: string, request: RunRequest, cluster: Cluster): ActiveRun {
     const { layoutHash: hash, uri: key } = request;
     const before = this.history.runs.find(
       (record) => record.ok && record.cluster === cluster.name && record.uri === key && record.layoutHash === hash,
@@ -258,14 +254,15 @@ export class SmokeJobs implements vscode.Disposable {
       progress: new RunProgress(before?.seconds),
       live: new LiveRun(request.world, () => this.#stepped.fire(run)),
       log,
+      cluster,
+      abort: new AbortController(),
       cancel: async () => {
-        if (await mayCancel(request, cluster)) {
-          abort.abort();
+        if (await mayCancel(run)) {
+          run.abort.abort();
         }
       },
     };
     this.#logs.set(id, log);
-    this.#aborts.add(abort);
     this.#running.set(key, run);
     this.#changed.fire();
     this.#stepped.fire(run);
@@ -273,8 +270,7 @@ export class SmokeJobs implements vscode.Disposable {
     return run;
   }
 
-  #end(run: ActiveRun, abort: AbortController): void {
-    this.#aborts.delete(abort);
+  #end(run: ActiveRun): void {
     this.#running.delete(run.request.uri);
     void this.submitted.forget(run.id);
     run.live.dispose();
@@ -283,39 +279,39 @@ export class SmokeJobs implements vscode.Disposable {
   }
 
   /** Runs a job; one on this machine waits until the machine is free. */
-  async #runAlone(run: ActiveRun, request: SmokeRequest<Cluster>, abort: AbortController): Promise<Outcome> {
+  async #runAlone(run: ActiveRun, request: SmokeRequest<Cluster>): Promise<Outcome> {
     if (request.cluster.kind !== LOCAL.kind) {
-      return this.#runWhereAgreed(run, request, abort);
+      return this.#runWhereAgreed(run, request);
     }
     const before = this.#machineFree;
     run.progress.say(vscode.l10n.t('getting ready'));
     if ([...this.#running.values()].some((other) => other !== run && other.request.kind === LOCAL.kind)) {
       run.progress.say(vscode.l10n.t('waiting until this machine is free'));
     }
-    const running = untilAborted(before, abort.signal).then(() => this.#runWhereAgreed(run, request, abort));
+    const running = untilAborted(before, run.abort.signal).then(() => this.#runWhereAgreed(run, request));
     this.#machineFree = Promise.allSettled([before, running]);
     return running;
   }
 
   /** Runs a job, on the CPU where there are too few GPUs and a person agrees. */
-  async #runWhereAgreed(run: ActiveRun, request: SmokeRequest<Cluster>, abort: AbortController): Promise<Outcome> {
+  async #runWhereAgreed(run: ActiveRun, request: SmokeRequest<Cluster>): Promise<Outcome> {
     try {
-      return await this.#follow(run, request, abort);
+      return await this.#follow(run, request);
     } catch (error) {
       const cpu = { code: 'cpu', message: error instanceof Error ? error.message : '' } as const;
       if (!(error instanceof TooFewGpusError)) {
         throw error;
       }
       if (!(await this.choices.agrees(request.cluster, run.request.name, [cpu]))) {
-        abort.abort();
+        run.abort.abort();
         throw error;
       }
-      return this.#follow(run, { ...request, backend: 'gloo' }, abort);
+      return this.#follow(run, { ...request, backend: 'gloo' });
     }
   }
 
-  async #follow(run: ActiveRun, request: SmokeRequest<Cluster>, abort: AbortController): Promise<Outcome> {
-    const { log } = run;
+  async #follow(run: ActiveRun, request: SmokeRequest<Cluster>): Promise<Outcome> {
+    const { log, abort } = run;
     let used: CommBackend = request.backend ?? 'auto';
     const listener: SmokeListener = {
       ...listenerOf(run),
@@ -446,7 +442,7 @@ function requestOf(
 }
 
 /** Asks before a job on a cluster is cancelled: it may have waited for hours. */
-async function mayCancel({ name }: RunRequest, cluster: Cluster): Promise<boolean> {
+async function mayCancel({ request: { name }, cluster }: ActiveRun): Promise<boolean> {
   if (cluster.kind === LOCAL.kind) {
     return true;
   }

@@ -24,7 +24,7 @@ export class Scoreboard {
   constructor() {
     // nothing is said before the editor has said anything; its room is kept
     this.element.inert = true;
-    this.#boards.append(boardElement({ module: null, figures: EMPTY, reason: null, missing: [] }));
+    this.#boards.append(boardElement({ module: null, figures: EMPTY, missing: [] }));
   }
 
   /** What is shown was made of these. */

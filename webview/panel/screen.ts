@@ -7,7 +7,7 @@ import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
 import type { RankBitmap } from '../render/bitmap';
 import type { Viewport } from '../render/canvas';
-import { factorFor, type Marked } from '../render/paint';
+import { factorFor } from '../render/paint';
 import { themeKind } from '../render/theme';
 import { viewOf } from '../views';
 import type { Actions, Scene, Sketch } from '../views/view';
@@ -45,14 +45,10 @@ export class Screen {
   readonly #scoreboard: Scoreboard;
   #detailsTimer: ReturnType<typeof setTimeout> | undefined;
   #legendTimer: ReturnType<typeof setTimeout> | undefined;
-  /** The picture that is shown, and how many ranks a pixel stood for when its legend was written. */
+  /** The picture that is shown. */
   #sketch: Sketch | null = null;
-  #factor = 1;
-  #nesting = '';
-  #plain = false;
-  #marked: Marked = { example: null, links: false, named: '' };
-  /** The picture that the legend was written for. */
-  #bitmap: RankBitmap | null = null;
+  /** The legend that is shown, as text. */
+  #legend = '';
 
   constructor(
     root: HTMLElement,
@@ -182,13 +178,15 @@ export class Screen {
     return `${view.label} view, ${countOf(scene.layout.worldSize, 'rank')}${colours}. ${view.headline(scene).title.replace(/\.$/, '')}`;
   }
 
-  /** The legend of the picture as it is shown now. */
-  legend(scene: Scene): Legend | null {
+  /** The legend of the picture as it is shown now: what it says of boxes and of ranks a pixel depends on the magnification. */
+  #legendOf(scene: Scene): Legend | null {
     if (!this.#sketch) {
       return null;
     }
+    const { view, marked } = this.stage.canvas;
+    const geometry = view?.geometry;
     const { difference, failed, layout, results } = scene;
-    const marked = markedDifference(difference, layout.worldSize);
+    const different = markedDifference(difference, layout.worldSize);
     const bitmap = this.#painted;
     // colours that tell neighbours apart are known once the picture is there
     const colouring = bitmap?.colouring ?? this.#sketch.colouring;
@@ -197,17 +195,17 @@ export class Screen {
       {
         failed: failed.filter((rank) => !isCrossed(colouring, rank)).length,
         atFault: results?.suspects.size ?? 0,
-        coordinatesDiffer: (marked?.count('coordinates') ?? 0) > 0,
-        peersDiffer: (marked?.count('peers') ?? 0) > 0,
-        faded: fadedText(scene),
-        links: this.#marked.links,
-        peers: this.#marked.named,
+        coordinatesDiffer: (different?.count('coordinates') ?? 0) > 0,
+        peersDiffer: (different?.count('peers') ?? 0) > 0,
+        faded: different ? `${grouped(layout.worldSize - different.ranks.length)} the same` : '',
+        links: marked.links,
+        peers: marked.named,
         seen: bitmap?.colouring.scale === 'status' ? bitmap.seen : null,
         unset: bitmap?.unset ?? false,
-        plain: this.#plain,
-        isolated: this.#marked.example,
-        ranksPerPixel: this.#factor ** 2,
-        nesting: this.#nesting,
+        plain: geometry ? isPlain(this.#sketch.colouring, geometry.cell) : false,
+        isolated: marked.example,
+        ranksPerPixel: factorFor(geometry?.cell ?? 1) ** 2,
+        nesting: geometry ? nestingText(geometry) : '',
       },
       themeKind(),
     );
@@ -220,34 +218,19 @@ export class Screen {
   }
 
   #renderLegend(scene: Scene): void {
-    const legend = this.legend(scene);
-    this.stage.legend.replaceChildren(...(legend ? legendElements(legend) : []));
+    const legend = this.#legendOf(scene);
+    const text = JSON.stringify(legend);
+    if (text !== this.#legend) {
+      this.#legend = text;
+      this.stage.legend.replaceChildren(...(legend ? legendElements(legend) : []));
+    }
   }
 
-  /** Updates the legend after zooming: its text about boxes and about ranks a pixel depends on the magnification. */
+  /** Updates the legend after zooming. */
   #followZoom(): void {
     this.#legendTimer = undefined;
-    const geometry = this.stage.canvas.view?.geometry;
-    const factor = factorFor(geometry?.cell ?? 1);
-    const nesting = geometry ? nestingText(geometry) : '';
-    const plain = this.#sketch !== null && geometry !== undefined && isPlain(this.#sketch.colouring, geometry.cell);
-    const bitmap = this.stage.canvas.shown?.bitmap ?? null;
-    const { marked } = this.stage.canvas;
-    const same =
-      factor === this.#factor &&
-      nesting === this.#nesting &&
-      plain === this.#plain &&
-      bitmap === this.#bitmap &&
-      marked.example === this.#marked.example &&
-      marked.links === this.#marked.links &&
-      marked.named === this.#marked.named;
-    const scene = same ? null : this.scene();
+    const scene = this.scene();
     if (scene) {
-      this.#plain = plain;
-      this.#marked = marked;
-      this.#bitmap = bitmap;
-      this.#factor = factor;
-      this.#nesting = nesting;
       this.#renderLegend(scene);
     }
   }
@@ -294,12 +277,6 @@ export class Screen {
 /** Words that a search may use. */
 function conditionsOf({ failed, results, difference }: Scene): Conditions {
   return { failed: [...new Set([...failed, ...(results?.suspects ?? [])])], differs: difference?.ranks ?? [] };
-}
-
-/** Why some ranks are faded. */
-function fadedText({ difference, layout }: Scene): string {
-  const marked = markedDifference(difference, layout.worldSize);
-  return marked ? `${grouped(layout.worldSize - marked.ranks.length)} the same` : '';
 }
 
 /** Which ranks stand out: those that differ, or those of the module that the cursor is in. */

@@ -44,6 +44,15 @@ export function changeFix(
     : null;
 }
 
+/** The place of a value that others would put right, and a change to each of those, the likeliest first. */
+export function changes(
+  name: string,
+  field: Field<unknown>,
+  ...values: readonly (number | string)[]
+): { readonly span: Span; readonly fixes: readonly (Fix | null)[] } {
+  return { span: field.span, fixes: values.map((value) => changeFix(name, field, value)) };
+}
+
 /** Suggests another text for a value. */
 export function replaceFix(span: Span, newText: string): Fix {
   return { title: `Change to ${newText}`, applicability: 'suggestion', edits: [{ span, newText }] };

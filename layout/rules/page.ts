@@ -3,8 +3,7 @@ import type { Diagnostic, Fix } from '../diagnostic';
 import { applyEdits } from '../format/edit';
 import { LineIndex } from '../format/lines';
 import { soundFixes } from '../soundFixes';
-import type { Rule } from './rule';
-import { sourceMarkdown } from './source';
+import { MEGATRON_LM, type Rule } from './rule';
 
 const HOME = 'https://github.com/parallelism-layout/parallelism-layout/blob/main/';
 
@@ -25,7 +24,17 @@ export function rulePageUrl(code: string): string {
 
 /** The page of a rule as Markdown: the one source of `docs/rules/` and of `parallelism-layout explain`. */
 export function ruleMarkdown(rule: Rule): string {
-  const { code, title, severity, effect, what, why, failing, sources, beside } = rule;
+  const {
+    code,
+    title,
+    severity,
+    effect = `${MEGATRON_LM} stops on every rank`,
+    what,
+    why,
+    failing,
+    sources,
+    beside,
+  } = rule;
   return `# ${code}
 
 **${title}** (${severity}: ${effect})
@@ -51,7 +60,7 @@ ${printed(rule)}
 \`\`\`yaml
 ${passingText(rule).trimEnd()}
 \`\`\`
-${sources.length > 0 ? `\n## Source\n\n${sources.map((source) => `- ${sourceMarkdown(source)}`).join('\n')}\n` : ''}`;
+${sources.length > 0 ? `\n## Source\n\n${sources.map((source) => `- ${source}`).join('\n')}\n` : ''}`;
 }
 
 /** A file that passes: the rule's own, or the failing file with its likeliest fix. */

@@ -1,7 +1,6 @@
 import type { Diagnostic, Fix, Related, Severity, Span } from '../diagnostic';
 import type { ReadLayout } from '../format/read';
 import type { LayoutFacts } from '../topology/facts';
-import type { Source } from './source';
 
 /** What a rule says when it fires; its code and severity are added to it. */
 export interface Report {
@@ -28,8 +27,8 @@ export interface Rule {
   readonly severity: Severity;
   /** A few words for a list of rules. */
   readonly title: string;
-  /** What becomes of a job with such a file, in one clause that follows the severity: `Megatron-LM stops on every rank`. */
-  readonly effect: string;
+  /** What becomes of a job with such a file, in one clause that follows the severity; left out where Megatron-LM stops on every rank. */
+  readonly effect?: string;
   /** When the rule fires. */
   readonly what: string;
   /** Why it matters. */
@@ -38,8 +37,8 @@ export interface Rule {
   readonly failing: string;
   /** The same file put right: no rule fires at `error` or `warning`. Left out where the first fix of `failing` makes it. */
   readonly passing?: string;
-  /** Where the behaviour is decided. */
-  readonly sources: readonly Source[];
+  /** Where the behaviour is decided, as Markdown. */
+  readonly sources: readonly string[];
   /** For a rule that another file decides: that file beside `failing`, and what is printed of the two. */
   readonly beside?: { readonly file: string; readonly text: string; readonly said: string };
   /** What the rule says of a file's shape, as far as the file could be read. */

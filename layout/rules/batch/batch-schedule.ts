@@ -12,7 +12,6 @@ export const batchSchedule: Rule = {
   code: 'batch-schedule',
   severity: 'error',
   title: 'The batch-size schedule cannot be read',
-  effect: 'Megatron-LM stops on every rank',
   what: '`step_batch_size_schedule` holds an entry that is not `THRESHOLD:BATCH_SIZE`, does not begin at 0, has a threshold twice, or stands beside `global_batch_size`. `rampup_batch_size` is reported as ignored.',
   why: 'Thresholds are tokens (K, M, B and T are thousands and so on), which are divided by the sequence length and rounded down; two of them may then be the same.',
   failing: job(8, 'tp: 1', 'batch: {micro_batch_size: 1, step_batch_size_schedule: "64K:16"}'),

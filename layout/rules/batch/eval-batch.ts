@@ -9,7 +9,6 @@ export const evalBatch: Rule = {
   code: 'eval-batch',
   severity: 'error',
   title: 'The replicas cannot share the batch of evaluation',
-  effect: 'Megatron-LM stops on every rank',
   what: '`eval_global_batch_size` (by default `global_batch_size`) is not a multiple of `eval_micro_batch_size * dp * gtp_remat`.',
   why: 'Evaluation divides its batch among the replicas as training does, with a micro-batch of its own.',
   failing: job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}'),

@@ -2,7 +2,7 @@ import type { Related } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
 import { isBefore, versionOf } from '../../topology/versions';
 import { job } from '../examples';
-import { changeFix, insertFix } from '../fixes';
+import { changes, insertFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { rematRelated, valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -13,7 +13,6 @@ export const globalBatch: Rule = {
   code: 'global-batch',
   severity: 'error',
   title: 'The replicas cannot share the global batch',
-  effect: 'Megatron-LM stops on every rank',
   what: '`global_batch_size` is not a multiple of `micro_batch_size * dp * gtp_remat`; or it is left out while `gtp_remat` is above 1.',
   why: 'Every replica runs whole micro-batches. The default of the global batch leaves out the factor `gtp_remat`, so a job with generalized TP must write the size.',
   failing: job(8, 'tp: 2', 'batch: {micro_batch_size: 2, global_batch_size: 12}'),
@@ -39,10 +38,9 @@ export const globalBatch: Rule = {
         message: isRounded
           ? `global_batch_size ${field.value} is rounded down to 0: it is less than ${stepText('micro_batch_size', replicas)}. Use ${eitherNumber(sizes)}.`
           : `global_batch_size ${field.value} is not a multiple of ${stepText('micro_batch_size', replicas)}. Use ${eitherNumber(sizes)}.`,
-        span: field.span,
+        ...changes('global_batch_size', field, ...sizes),
         related: [dpRelated(replicas)],
         predicts: isRounded ? tooFewMicroBatches(0) : prediction(isScript, replicas, field.value),
-        fixes: sizes.map((size) => changeFix('global_batch_size', field, size)),
       };
     }
   },

@@ -8,7 +8,6 @@ export const sharpDpBroken: Rule = {
   code: 'sharp-dp-broken',
   severity: 'error',
   title: 'SHARP for the data-parallel group does not start',
-  effect: 'Megatron-LM stops on every rank',
   what: '`use_sharp` is on for the group `dp`, which is also the default of `sharp_enabled_group`.',
   why: 'Megatron-LM runs a barrier in the data-parallel group before it stores the group where the barrier looks for it. `dp_replica` works.',
   failing: job(16, 'tp: 2', 'communicators: {use_sharp: true}'),

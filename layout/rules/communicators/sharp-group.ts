@@ -14,7 +14,6 @@ export const sharpGroup: Rule = {
   code: 'sharp-group',
   severity: 'error',
   title: 'This group cannot use SHARP',
-  effect: 'Megatron-LM stops on every rank',
   what: '`sharp_enabled_group` is written without `use_sharp`; it is neither `dp` nor `dp_replica`; or it is `dp_replica` while there is one optimizer instance.',
   why: 'SHARP reduces in the network switches for one kind of group: the data-parallel group, or the group across optimizer instances.',
   failing: job(16, 'tp: 2', 'communicators: {use_sharp: true, sharp_enabled_group: dp_replica}'),

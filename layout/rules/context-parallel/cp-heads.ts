@@ -1,13 +1,13 @@
 import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { stopsLater } from '../later';
 import { describedModels } from '../model/describedModels';
 import { countOf } from '../numbers';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron, otherSource } from '../source';
+import { megatron } from '../source';
 
 export const cpHeads: Rule = {
   code: 'cp-heads',
@@ -23,7 +23,7 @@ export const cpHeads: Rule = {
     'sequence: {cp_comm_type: a2a}',
   ),
   sources: [
-    otherSource('Transformer Engine, attention/dot_product_attention/context_parallel.py (`AttnFuncWithCPAndQKVOA2A`)'),
+    'Transformer Engine, attention/dot_product_attention/context_parallel.py (`AttnFuncWithCPAndQKVOA2A`)',
     megatron('megatron/core/extensions/transformer_engine.py', 'TEDotProductAttention'),
   ],
   *check(facts) {
@@ -42,12 +42,11 @@ export const cpHeads: Rule = {
       if (field && short?.all.value !== undefined) {
         yield {
           message: `A tensor-parallel rank has ${ofRank(short.all.value, degrees.tp)} ${short.name}, which all-to-all cannot share among ${countOf(size, 'context-parallel rank')}. Use cp_comm_type p2p, or a smaller cp.${stopsLater(facts, 'runs the first attention layer')}`,
-          span: field.span,
+          ...changes('cp_comm_type', field, 'p2p'),
           related: [
             valueRelated(short.name === 'query groups' ? 'num_query_groups' : 'num_attention_heads', short.all),
           ],
           predicts: 'The number of attention heads needs to be divisible by CP size!',
-          fixes: [changeFix('cp_comm_type', field, 'p2p')],
         };
       }
     }

@@ -11,7 +11,6 @@ export const dynamicCp: Rule = {
   code: 'dynamic-cp',
   severity: 'error',
   title: 'Hybrid or dynamic context parallelism that cannot run',
-  effect: 'Megatron-LM stops on every rank',
   what: '`hybrid_context_parallel` (main) or `dynamic_context_parallel` (dev) is on with a pipeline (main), Megatron-FSDP, another data loader than `single`, no `calculate_per_token_loss`, an odd number of `dp * cp` ranks, or buffers shorter than a sequence. A number of ranks that is no power of two is a warning: the last group is short.',
   why: 'Each sequence runs on as many ranks as its length needs, in groups of 2, 4, 8 and so on that are cut out of the data-parallel ranks.',
   failing: job(6, 'tp: 2, hybrid_context_parallel: true'),

@@ -12,7 +12,6 @@ export const hierarchicalCp: Rule = {
   code: 'hierarchical-cp',
   severity: 'error',
   title: 'The hierarchical sizes do not multiply to cp',
-  effect: 'Megatron-LM stops on every rank',
   what: `The product of \`hierarchical_context_parallel_sizes\` is not \`cp\`, or there are more than ${MAX_LEVELS} of them.`,
   why: 'Every context-parallel group is cut into levels, and the product of their sizes is `cp`. Megatron-LM stops with an assertion that has no message.',
   failing: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 2]'),

@@ -9,7 +9,6 @@ import type { LayoutFacts } from '../../topology/facts';
 import { job } from '../examples';
 import { suggestion } from '../fixes';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
 
 export const memoryOver: Rule = {
   code: 'memory-over',
@@ -26,7 +25,7 @@ export const memoryOver: Rule = {
     'sequence: {seq_length: 4096, sequence_parallel: true}',
     'batch: {micro_batch_size: 4, global_batch_size: 64}',
   ),
-  sources: [otherSource('docs/cost.md: formulas, constants, and how wrong they are')],
+  sources: ['docs/cost.md: formulas, constants, and how wrong they are'],
   *check(facts) {
     const cluster = facts.root.cluster.value;
     if (!cluster?.gpu.written && !cluster?.gpu_memory.written) {

@@ -1,8 +1,7 @@
 import { gpuKind, isTpu, nearestGpus } from '../../cost/gpus';
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
 
 export const unknownGpu: Rule = {
   code: 'unknown-gpu',
@@ -13,7 +12,7 @@ export const unknownGpu: Rule = {
   why: 'Estimates, plans and `memory-over` take memory and speed from the table. A name that it lacks would switch them off without a word.',
   failing: job(8, 'tp: 2', 'cluster: {nodes: 1, gpus_per_node: 8, gpu: H1000}'),
   passing: job(8, 'tp: 2', 'cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}'),
-  sources: [otherSource('layout/cost/gpus.ts: the table of GPUs, from the data sheets of their vendors')],
+  sources: ['layout/cost/gpus.ts: the table of GPUs, from the data sheets of their vendors'],
   *check(facts) {
     const gpu = facts.root.cluster.value?.gpu;
     if (gpu?.value === undefined || gpuKind(gpu.value)) {
@@ -26,8 +25,7 @@ export const unknownGpu: Rule = {
     const [first = '', second = '', third = ''] = nearestGpus(gpu.value);
     yield {
       message: `The GPU is not known, so time is not estimated and memory only by gpu_memory. The nearest names are ${first}, ${second} and ${third}.`,
-      span: gpu.span,
-      fixes: [changeFix('gpu', gpu, first)],
+      ...changes('gpu', gpu, first),
     };
   },
 };

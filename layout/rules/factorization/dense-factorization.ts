@@ -10,7 +10,6 @@ export const denseFactorization: Rule = {
   code: 'dense-factorization',
   severity: 'error',
   title: 'The ranks do not divide into whole replicas',
-  effect: 'Megatron-LM stops on every rank',
   what: 'The number of ranks (`world_size` under `parallelism`, `num_ranks` of a module) is not a multiple of `tp * gtp_remat * cp * pp`, the ranks that one replica of the model takes.',
   why: 'Megatron-LM builds whole replicas only. The error comes when the process groups are made, after the job has waited in the queue.',
   failing: job(16, 'tp: 8, pp: 3'),

@@ -9,7 +9,6 @@ export const expertFactorization: Rule = {
   code: 'expert-factorization',
   severity: 'error',
   title: 'The ranks do not divide into whole expert replicas',
-  effect: 'Megatron-LM stops on every rank',
   what: 'The number of ranks is not a multiple of `expt_tp * ep * expt_gtp_remat * pp`. `ep` need not divide `dp`.',
   why: 'Experts have a grid of their own over the same ranks as the dense layers.',
   failing: job(16, 'tp: 2, ep: 3'),

@@ -2,7 +2,7 @@ import { sizedDegrees, sizesOf } from '../../frameworks';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 /** What accelerate says of tensor or context parallelism beside replication alone. */
 const PURE_REPLICATION =
@@ -17,9 +17,7 @@ export const accelerateCombination: Rule = {
   why: 'Context parallelism is ring attention over an FSDP mesh, sequence parallelism is Ulysses of DeepSpeed; the two exclude each other. Tensor and context parallelism live in the mesh of FSDP, which plain replication does not make.',
   failing: 'layout: 1\nworld_size: 4\nlaunch: {family: accelerate}\nparallelism: {cp: 2, ulysses: 2}\n',
   sources: [
-    otherSource(
-      '`ParallelismConfig.__post_init__` in src/accelerate/parallelism_config.py (huggingface/accelerate at 16cb6eb80d)',
-    ),
+    inFramework('huggingface/accelerate', 'src/accelerate/parallelism_config.py', 'ParallelismConfig.__post_init__'),
   ],
   *check({ framework, root, world }) {
     const degrees = framework?.world && sizedDegrees(framework.world, root, world.size);

@@ -1,9 +1,9 @@
 import { sizedDegrees, sizesOf } from '../../frameworks';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const deepspeedBatch: Rule = {
   code: 'deepspeed-batch',
@@ -15,8 +15,11 @@ export const deepspeedBatch: Rule = {
   failing:
     'layout: 1\nworld_size: 4\nlaunch: {family: deepspeed}\nbatch: {micro_batch_size: 2, gradient_accumulation_steps: 1, global_batch_size: 16}\n',
   sources: [
-    otherSource(
-      '`DeepSpeedConfig._set_batch_related_parameters` and `_batch_assertion` in deepspeed/runtime/config.py (deepspeedai/DeepSpeed at edaa722126)',
+    inFramework(
+      'deepspeedai/DeepSpeed',
+      'deepspeed/runtime/config.py',
+      'DeepSpeedConfig._set_batch_related_parameters',
+      '_batch_assertion',
     ),
   ],
   *check({ framework, root, world }) {
@@ -44,7 +47,7 @@ export const deepspeedBatch: Rule = {
       message: steps?.written
         ? `micro_batch_size ${micro.value} x gradient_accumulation_steps ${accumulated} x dp ${dp} = ${product}, but global_batch_size is ${size}. Use global_batch_size ${product}.`
         : `global_batch_size ${size} is not a multiple of micro_batch_size ${micro.value} x dp ${dp} = ${micro.value * dp}. Use global_batch_size ${eitherNumber(better)}.`,
-      span: global.span,
+      ...changes('global_batch_size', global, ...better),
       related: [
         valueRelated('micro_batch_size', micro),
         ...(steps?.written ? [valueRelated('gradient_accumulation_steps', steps)] : []),
@@ -53,7 +56,6 @@ export const deepspeedBatch: Rule = {
         accumulated === 0
           ? `Gradient accumulation steps: ${accumulated} has to be greater than 0`
           : `Check batch related parameters. train_batch_size is not equal to micro_batch_per_gpu * gradient_acc_step * world_size ${size} != ${micro.value} * ${accumulated} * ${dp}`,
-      fixes: better.map((one) => changeFix('global_batch_size', global, one)),
     };
   },
 };

@@ -2,7 +2,7 @@ import { changeFix, removeFix } from '../fixes';
 import { both } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const deepspeedPipeline: Rule = {
   code: 'deepspeed-pipeline',
@@ -14,10 +14,8 @@ export const deepspeedPipeline: Rule = {
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: megatron-lm, engine: deepspeed}\nparallelism: {pp: 2}\noptimizer: {zero_stage: 2}\n',
   sources: [
-    otherSource('`PipelineEngine.__init__` in deepspeed/runtime/pipe/engine.py (deepspeedai/DeepSpeed at edaa722126)'),
-    otherSource(
-      '`initialize_model_parallel` in megatron/core/parallel_state.py (deepspeedai/Megatron-DeepSpeed at 4efb479d53)',
-    ),
+    inFramework('deepspeedai/DeepSpeed', 'deepspeed/runtime/pipe/engine.py', 'PipelineEngine.__init__'),
+    inFramework('deepspeedai/Megatron-DeepSpeed', 'megatron/core/parallel_state.py', 'initialize_model_parallel'),
   ],
   *check({ root, text }) {
     const parallelism = root.parallelism.value;

@@ -1,9 +1,9 @@
 import { sizedDegrees, sizesOf } from '../../frameworks';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { divisors, eitherNumber, nearestDivisors } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const frameworkExperts: Rule = {
   code: 'framework-experts',
@@ -15,12 +15,8 @@ export const frameworkExperts: Rule = {
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {pp: 2, ep: 8}\nfsdp: {data_parallel_shard_degree: 4}\n',
   sources: [
-    otherSource(
-      '`ParallelDims._validate` in torchtitan/distributed/parallel_dims.py (pytorch/torchtitan at b5bcd76c66)',
-    ),
-    otherSource(
-      '`ParallelContext._init_parallel_groups` in src/nanotron/parallel/context.py (huggingface/nanotron at 2411b022a7)',
-    ),
+    inFramework('pytorch/torchtitan', 'torchtitan/distributed/parallel_dims.py', 'ParallelDims._validate'),
+    inFramework('huggingface/nanotron', 'src/nanotron/parallel/context.py', 'ParallelContext._init_parallel_groups'),
   ],
   *check({ framework, root, world, modules }) {
     const ep = root.parallelism.value?.ep;
@@ -43,12 +39,11 @@ export const frameworkExperts: Rule = {
       const over = axes.length === 0 ? 'the one rank' : axes.length === 1 ? terms : `${terms} = ${ranks} ranks`;
       yield {
         message: `ep ${ep.value} does not divide ${over} that ${framework.title} spreads experts over. Use ep ${eitherNumber(better)}.`,
-        span: ep.span,
+        ...changes('ep', ep, ...better),
         related: degrees
           .filter(({ degree }) => axes.includes(degree.name))
           .flatMap(({ degree, field }) => (field ? writtenRelated(degree.name, field) : [])),
         predicts: experts.predicts(ep.value, ranks, world.size),
-        fixes: better.map((size) => changeFix('ep', ep, size)),
       };
       return;
     }
@@ -60,9 +55,8 @@ export const frameworkExperts: Rule = {
         .slice(-3);
       yield {
         message: `ep ${ep.value} does not divide ${count} experts. Use ep ${eitherNumber(better)}.`,
-        span: ep.span,
+        ...changes('ep', ep, ...better),
         related: writtenRelated('num_experts', field),
-        fixes: better.map((size) => changeFix('ep', ep, size)),
       };
     }
   },

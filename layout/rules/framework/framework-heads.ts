@@ -2,7 +2,7 @@ import { changeFix } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const frameworkHeads: Rule = {
   code: 'framework-heads',
@@ -14,12 +14,9 @@ export const frameworkHeads: Rule = {
   failing:
     'layout: 1\nworld_size: 16\nlaunch: {family: nanotron}\nparallelism: {tp: 16}\nmodel: {num_attention_heads: 32, num_query_groups: 8}\n',
   sources: [
-    otherSource(
-      '`Decoder.Config.update_from_config` in torchtitan/models/common/decoder.py (pytorch/torchtitan at b5bcd76c66)',
-    ),
-    otherSource(
-      '`Config.__post_init__` in src/nanotron/config/config.py and `CausalSelfAttention` in src/nanotron/models/llama.py (huggingface/nanotron at 2411b022a7)',
-    ),
+    inFramework('pytorch/torchtitan', 'torchtitan/models/common/decoder.py', 'Decoder.Config.update_from_config'),
+    inFramework('huggingface/nanotron', 'src/nanotron/config/config.py', 'Config.__post_init__'),
+    inFramework('huggingface/nanotron', 'src/nanotron/models/llama.py', 'CausalSelfAttention'),
   ],
   *check({ framework, modules }) {
     const shares = framework?.heads;

@@ -1,10 +1,10 @@
 import { type SizedDegree, sizedDegrees, sizesOf, smallPrediction } from '../../frameworks';
 import type { LayoutFacts } from '../../topology/facts';
-import { changeFix, suggestion, worldSizeEdits } from '../fixes';
+import { changeFix, changes, suggestion, worldSizeEdits } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const frameworkWorld: Rule = {
   code: 'framework-world',
@@ -16,13 +16,9 @@ export const frameworkWorld: Rule = {
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {cp: 8}\nfsdp: {data_parallel_shard_degree: 8}\n',
   sources: [
-    otherSource(
-      '`ParallelDims._validate` in torchtitan/distributed/parallel_dims.py (pytorch/torchtitan at b5bcd76c66)',
-    ),
-    otherSource(
-      '`_validate_accelerator` in src/accelerate/parallelism_config.py (huggingface/accelerate at 16cb6eb80d)',
-    ),
-    otherSource('`ParallelContext.__init__` in src/nanotron/parallel/context.py (huggingface/nanotron at 2411b022a7)'),
+    inFramework('pytorch/torchtitan', 'torchtitan/distributed/parallel_dims.py', 'ParallelDims._validate'),
+    inFramework('huggingface/accelerate', 'src/accelerate/parallelism_config.py', '_validate_accelerator'),
+    inFramework('huggingface/nanotron', 'src/nanotron/parallel/context.py', 'ParallelContext.__init__'),
   ],
   *check(facts) {
     const { framework, root } = facts;
@@ -38,9 +34,8 @@ export const frameworkWorld: Rule = {
       const { degree, size, field } = small;
       yield {
         message: `${degree.name} is ${size}, but must be ${degree.restByMinusOne ? '-1 (what the other degrees leave) or ' : ''}at least 1.`,
-        span: field.span,
+        ...changes(degree.name, field, 1),
         predicts: smallPrediction(framework.world, root, ranks, new Map()),
-        fixes: [changeFix(degree.name, field, 1)],
       };
     } else if (product !== ranks && !framework.world.isOpen?.(sizes)) {
       yield productReport(facts, degrees, ranks, framework.world.predicts(sizes, ranks));

@@ -1,8 +1,8 @@
 import { batchReplicas } from '../batch/replicas';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const nanotronAccumulation: Rule = {
   code: 'nanotron-accumulation',
@@ -14,8 +14,10 @@ export const nanotronAccumulation: Rule = {
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: nanotron}\nparallelism: {pp: 8, pipeline_schedule: 1f1b}\nbatch: {micro_batch_size: 2, global_batch_size: 2}\n',
   sources: [
-    otherSource(
-      '`OneForwardOneBackwardPipelineEngine.train_batch_iter` in src/nanotron/parallel/pipeline_parallel/engine.py (huggingface/nanotron at 2411b022a7)',
+    inFramework(
+      'huggingface/nanotron',
+      'src/nanotron/parallel/pipeline_parallel/engine.py',
+      'OneForwardOneBackwardPipelineEngine.train_batch_iter',
     ),
   ],
   *check(facts) {
@@ -32,10 +34,9 @@ export const nanotronAccumulation: Rule = {
       const size = (pp - 1) * replicas.step;
       yield {
         message: `${count} micro-batch${count === 1 ? '' : 'es'} a step (batch_accumulation_per_replica): 1F1B with pp ${pp} needs at least pp - 1 = ${pp - 1}. Use global_batch_size ${size} or more.`,
-        span: global.span,
+        ...changes('global_batch_size', global, size),
         related: writtenRelated('pp', parallelism.pp),
         predicts: `Number of microbatches (${count}) must be at least PP_SIZE-1=${pp - 1} when using the OneForwardOneBackwardPipelineEngine`,
-        fixes: [changeFix('global_batch_size', global, size)],
       };
     }
   },

@@ -1,7 +1,7 @@
 import { suggestion, worldSizeEdits } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 /** What nanotron takes for the ranks of a node where `LOCAL_WORLD_SIZE` is not set; a smaller world is one node. */
 const DEFAULT_LOCAL = 8;
@@ -17,9 +17,7 @@ export const nanotronNodes: Rule = {
     'layout: 1\ncluster: {nodes: 2, gpus_per_node: 4}\nlaunch: {family: nanotron}\nparallelism: {tp: 4, dp: 2}\n',
   passing:
     'layout: 1\ncluster: {nodes: 1, gpus_per_node: 8}\nlaunch: {family: nanotron}\nparallelism: {tp: 4, dp: 2}\n',
-  sources: [
-    otherSource('`ParallelContext.__init__` in src/nanotron/parallel/context.py (huggingface/nanotron at 2411b022a7)'),
-  ],
+  sources: [inFramework('huggingface/nanotron', 'src/nanotron/parallel/context.py', 'ParallelContext.__init__')],
   *check(facts) {
     const { world, root } = facts;
     const cluster = root.cluster.value;

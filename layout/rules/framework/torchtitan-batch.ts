@@ -1,8 +1,8 @@
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const torchtitanBatch: Rule = {
   code: 'torchtitan-batch',
@@ -13,7 +13,7 @@ export const torchtitanBatch: Rule = {
   why: 'Gradients are accumulated over whole local batches of all data-parallel ranks; context-parallel ranks read the same samples.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {tp: 1}\nbatch: {micro_batch_size: 3, global_batch_size: 32}\n',
-  sources: [otherSource('`Trainer.__init__` in torchtitan/trainer.py (pytorch/torchtitan at b5bcd76c66)')],
+  sources: [inFramework('pytorch/torchtitan', 'torchtitan/trainer.py', 'Trainer.__init__')],
   *check({ modules, root }) {
     const [module] = modules;
     const batch = root.batch.value;
@@ -27,13 +27,12 @@ export const torchtitanBatch: Rule = {
     const better = nearestMultiples(step, global.value);
     yield {
       message: `global_batch_size ${global.value} is not a multiple of micro_batch_size ${micro.value} x dp ${dp} = ${step}. Use global_batch_size ${eitherNumber(better)}.`,
-      span: global.span,
+      ...changes('global_batch_size', global, ...better),
       related: [valueRelated('micro_batch_size', micro)],
       predicts:
         length === undefined
           ? null
           : `training.num_tokens_per_train_step (${global.value * length}) must be divisible by the number of tokens processed globally in one gradient accumulation iteration (${step * length}).`,
-      fixes: better.map((size) => changeFix('global_batch_size', global, size)),
     };
   },
 };

@@ -1,8 +1,8 @@
 import type { Field } from '../../format/spec';
-import { changeFix } from '../fixes';
+import { changeFix, changes } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 /** What the embedding and the output layer weigh in layers: `pipeline_parallel_{first,last}_stage_less_layers`, 1 each. */
 const ENDS = 2;
@@ -22,8 +22,11 @@ export const torchtitanPipeline: Rule = {
   passing:
     'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {pp: 4, pipeline_schedule: Interleaved1F1B, num_layers_per_virtual_pipeline_stage: 5}\nmodel: {num_layers: 34}\n',
   sources: [
-    otherSource(
-      '`_get_pipeline_metadata` and `_generate_llm_fqn_per_model_part` in torchtitan/distributed/pipeline_parallel.py (pytorch/torchtitan at b5bcd76c66)',
+    inFramework(
+      'pytorch/torchtitan',
+      'torchtitan/distributed/pipeline_parallel.py',
+      '_get_pipeline_metadata',
+      '_generate_llm_fqn_per_model_part',
     ),
   ],
   *check({ modules, root }) {
@@ -65,9 +68,8 @@ function fewMicroBatches(field: Field<number>, stages: number): Report | null {
     : {
         severity: 'warning',
         message: `${count} micro-batch${count === 1 ? '' : 'es'} for ${stages} pipeline stages: stages stand idle for most of a step. Use pipeline_microbatches ${stages} or more.`,
-        span: field.span,
+        ...changes('pipeline_microbatches', field, stages),
         predicts: `Number of microbatches (${count}) is less than the total number of stages (${stages}) which may result in a bubble in the pipeline.`,
-        fixes: [changeFix('pipeline_microbatches', field, stages)],
       };
 }
 

@@ -1,8 +1,8 @@
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const torchtitanSequence: Rule = {
   code: 'torchtitan-sequence',
@@ -14,9 +14,8 @@ export const torchtitanSequence: Rule = {
   failing:
     'layout: 1\nworld_size: 4\nlaunch: {family: torchtitan}\nparallelism: {tp: 4}\nsequence: {seq_length: 8190}\nbatch: {micro_batch_size: 1}\n',
   sources: [
-    otherSource(
-      '`Trainer.__init__` in torchtitan/trainer.py and `ParallelDims.seq_len_divisor` in torchtitan/distributed/parallel_dims.py (pytorch/torchtitan at b5bcd76c66)',
-    ),
+    inFramework('pytorch/torchtitan', 'torchtitan/trainer.py', 'Trainer.__init__'),
+    inFramework('pytorch/torchtitan', 'torchtitan/distributed/parallel_dims.py', 'ParallelDims.seq_len_divisor'),
   ],
   *check({ modules, root }) {
     const [module] = modules;
@@ -43,7 +42,7 @@ export const torchtitanSequence: Rule = {
       message: isSure
         ? `seq_length ${length}${tokens === length ? '' : ` x micro_batch_size ${micro?.value} = ${tokens} tokens`} is not a multiple of ${by}. Use ${eitherNumber(better)}.`
         : `seq_length ${length} is not a multiple of ${by}${others}: versions of torchtitan that cut each sequence fail. Use ${eitherNumber(better)}.`,
-      span: sequence.seq_length.span,
+      ...changes('seq_length', sequence.seq_length, ...better),
       related: [
         ...(byTp > 1 ? writtenRelated('tp', module.fields.tp) : []),
         ...(cp > 1 ? writtenRelated('cp', module.fields.cp) : []),
@@ -52,7 +51,6 @@ export const torchtitanSequence: Rule = {
       predicts: isSure
         ? `The number of tokens per pipeline microbatch (${tokens}) must be divisible by ${divisor} for the configured sequence/context parallelism.`
         : null,
-      fixes: better.map((size) => changeFix('seq_length', sequence.seq_length, size)),
     };
   },
 };

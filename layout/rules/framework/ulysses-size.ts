@@ -1,8 +1,8 @@
-import { changeFix } from '../fixes';
+import { changeFix, changes } from '../fixes';
 import { countOf, divisors, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const ulyssesSize: Rule = {
   code: 'ulysses-size',
@@ -14,11 +14,13 @@ export const ulyssesSize: Rule = {
   failing:
     'layout: 1\nworld_size: 64\nlaunch: {family: verl, engine: fsdp}\nparallelism: {ulysses: 64}\nmodel: {num_attention_heads: 48}\n',
   sources: [
-    otherSource('`apply_monkey_patch` in verl/models/transformers/monkey_patch.py (volcengine/verl at b178a3cd56)'),
-    otherSource(
-      '`UlyssesSPAttentionHF.__init__` in deepspeed/runtime/sequence_parallel/ulysses_sp.py (deepspeedai/DeepSpeed at edaa722126)',
+    inFramework('volcengine/verl', 'verl/models/transformers/monkey_patch.py', 'apply_monkey_patch'),
+    inFramework(
+      'deepspeedai/DeepSpeed',
+      'deepspeed/runtime/sequence_parallel/ulysses_sp.py',
+      'UlyssesSPAttentionHF.__init__',
     ),
-    otherSource('`_generate_layout_params` in deepspeed/sequence/layer.py (deepspeedai/DeepSpeed at edaa722126)'),
+    inFramework('deepspeedai/DeepSpeed', 'deepspeed/sequence/layer.py', '_generate_layout_params'),
   ],
   *check({ framework, root, world, modules }) {
     const field = root.parallelism.value?.ulysses;
@@ -36,8 +38,7 @@ export const ulyssesSize: Rule = {
         // accelerate itself accepts it, and DeepSpeed stops behind it
         ...(framework.world?.isOpen?.({ sp: size }) && { severity: 'warning' as const }),
         message: `ulysses ${size} does not divide ${countOf(world.size, 'rank')}. Use ulysses ${eitherNumber(better)}.`,
-        span: field.span,
-        fixes: better.map((one) => changeFix('ulysses', field, one)),
+        ...changes('ulysses', field, ...better),
       };
     } else if (heads?.value !== undefined && heads.value % size !== 0) {
       const better = divisors(heads.value)
@@ -71,9 +72,8 @@ export const ulyssesSize: Rule = {
       const better = nearestMultiples(size, length.value);
       yield {
         message: `seq_length ${length.value} does not divide among the ${size} ranks of ulysses. Use ${eitherNumber(better)}.`,
-        span: length.span,
+        ...changes('seq_length', length, ...better),
         related: [valueRelated('ulysses', field)],
-        fixes: better.map((one) => changeFix('seq_length', length, one)),
       };
     }
   },

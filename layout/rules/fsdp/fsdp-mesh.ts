@@ -21,7 +21,6 @@ export const fsdpMesh: Rule = {
   code: 'fsdp-mesh',
   severity: 'error',
   title: 'A grid that Megatron-FSDP has no device mesh for',
-  effect: 'Megatron-LM stops on every rank',
   what: 'Megatron-FSDP is on with a pipeline, with generalized tensor parallelism, or with an order in which `tp` is not innermost or `ep` not directly above it. Version 2 takes data and expert parallelism only. Outer sharding needs `optim_grads_params`.',
   why: 'The mesh has dimensions for data, tensor and expert parallelism only, in one order, and compares its rows with the process groups.',
   failing: job(8, 'pp: 2', 'fsdp: {enabled: true}'),

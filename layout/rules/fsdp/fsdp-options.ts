@@ -10,7 +10,6 @@ export const fsdpOptions: Rule = {
   code: 'fsdp-options',
   severity: 'error',
   title: 'Fully sharded data parallelism excludes these options',
-  effect: 'Megatron-LM stops on every rank',
   what: 'Megatron-FSDP is on with a checkpoint format other than `fsdp_dtensor`; PyTorch FSDP2 with a pipeline, experts in parallel, the distributed optimizer, tied embeddings or a checkpoint format of its own; or a checkpoint format asks for one of them and it is off.',
   why: 'Sharded parameters are saved by formats of their own, and each implementation supports some kinds of parallelism only.',
   failing: job(8, 'tp: 1', 'fsdp: {enabled: true}', 'checkpoint: {ckpt_format: torch_dist}'),

@@ -1,7 +1,7 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { bridgeShape } from '../../topology/bridge';
 import { modules } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -30,10 +30,9 @@ export const colocatedBatch: Rule = {
         const sizes = nearestMultiples(shape.scale, micro.value);
         yield {
           message: `micro_batch_size ${micro.value} cannot be split ${shape.scale} ways between '${name}' (dp ${dp}) and '${LANGUAGE_MODULE}' (dp ${mimo.language.dp}). Use micro_batch_size ${eitherNumber(sizes)}.`,
-          span: micro.span,
+          ...changes('micro_batch_size', micro, ...sizes),
           related: [{ message: `'${LANGUAGE_MODULE}' has dp ${mimo.language.dp}`, span: mimo.language.nameSpan }],
           predicts: `ColocatedBridgeCommunicator: batch dim size ${micro.value} is not divisible by ${shape.direction} scale=${shape.scale}.`,
-          fixes: sizes.map((size) => changeFix('micro_batch_size', micro, size)),
         };
       }
     }

@@ -1,7 +1,7 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { gcd } from '../../grid/arithmetic';
 import { modules } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -30,13 +30,12 @@ export const fanOut: Rule = {
         const sizes = nearestMultiples(step, micro.value);
         yield {
           message: `The ${encoderDp} replicas of '${name}' cannot share ${samplesText(micro.value, dp, gtp)} equally. Use micro_batch_size ${eitherNumber(sizes)}.`,
-          span: micro.span,
+          ...changes('micro_batch_size', micro, ...sizes),
           related: [
             { message: `'${name}' has dp ${encoderDp}`, span: nameSpan },
             { message: `'${LANGUAGE_MODULE}' has dp ${dp}`, span: mimo.language.nameSpan },
           ],
           predicts: `--micro-batch-size * --llm-dp * GTP must be divisible by --encoder-dp (got ${micro.value} * ${dp} * ${gtp} % ${encoderDp} != 0)`,
-          fixes: sizes.map((size) => changeFix('micro_batch_size', micro, size)),
         };
       }
     }

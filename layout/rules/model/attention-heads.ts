@@ -1,6 +1,6 @@
 import type { Field } from '../../format/spec';
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changeFix, changes } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -11,7 +11,6 @@ export const attentionHeads: Rule = {
   code: 'attention-heads',
   severity: 'error',
   title: 'tp does not divide the attention heads',
-  effect: 'Megatron-LM stops on every rank',
   what: '`num_attention_heads` is not a multiple of `tp`. In a job of the training script, `hidden_size` must also be a multiple of `num_attention_heads`.',
   why: 'Each tensor-parallel rank holds whole heads, and each head an equal part of the hidden size.',
   failing: job(12, 'tp: 3', 'model: {num_attention_heads: 32}'),
@@ -64,9 +63,8 @@ function hiddenReport(field: Field<number>, heads: number, hidden: Field<number>
   const sizes = nearestMultiples(heads, size);
   return {
     message: `num_attention_heads ${heads} does not divide hidden_size ${size}. Use hidden_size ${eitherNumber(sizes)}.`,
-    span: hidden.span,
+    ...changes('hidden_size', hidden, ...sizes),
     related: [valueRelated('num_attention_heads', field)],
     predicts: '',
-    fixes: sizes.map((better) => changeFix('hidden_size', hidden, better)),
   };
 }

@@ -3,7 +3,7 @@ import type { Field } from '../../format/spec';
 import { type LayoutFacts, type ModuleFacts, valueOr } from '../../topology/facts';
 import { patternOf } from '../../topology/stages';
 import { job } from '../examples';
-import { changeFix, removeFix } from '../fixes';
+import { changeFix, changes, removeFix } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -14,7 +14,6 @@ export const experts: Rule = {
   code: 'experts',
   severity: 'error',
   title: 'ep does not divide the experts',
-  effect: 'Megatron-LM stops on every rank',
   what: '`num_experts` is not a multiple of `ep`; `ep` is above 1 in a model that is fully described and has no experts; or `moe_ffn_hidden_size` is written for such a model.',
   why: 'Each expert-parallel rank holds the same number of experts.',
   failing: job(16, 'ep: 8', 'model: {num_experts: 12}'),
@@ -85,11 +84,10 @@ function* withoutExperts(
   if (ep > 1) {
     yield {
       message: `ep is ${ep}, but the model has no experts. Write num_experts, or use ep 1.`,
-      span: module.fields.ep.span,
+      ...changes('ep', module.fields.ep, 1),
       predicts: trainingScript
         ? 'num_experts must be non None to use expert model parallelism'
         : 'num_moe_experts must be non None to use expert-parallel.',
-      fixes: [changeFix('ep', module.fields.ep, 1)],
     };
   } else if (width.written) {
     yield {

@@ -1,5 +1,5 @@
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { degreeRelated } from '../related';
 import type { Rule } from '../rule';
@@ -29,9 +29,8 @@ export const ffnShards: Rule = {
           const better = nearestMultiples(size, field.value);
           yield {
             message: `${by} ${size} does not divide ${name} ${field.value}. Use ${name} ${eitherNumber(better)}.`,
-            span: field.span,
+            ...changes(name, field, ...better),
             related: degreeRelated(module, by),
-            fixes: better.map((width) => changeFix(name, field, width)),
           };
         }
       }

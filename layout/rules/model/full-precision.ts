@@ -1,6 +1,6 @@
 import { grouped } from '../../format/quantities';
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
 import { describedModels } from './describedModels';
@@ -26,8 +26,7 @@ export const fullPrecision: Rule = {
       if (type.value === 'fp32' && weights >= LARGE_MODEL) {
         yield {
           message: `The weights, ${grouped(Math.floor(weights / 1e9))} billion or more, and the matrix products are in fp32. Use params_dtype bf16 (--bf16).`,
-          span: type.span,
-          fixes: [changeFix('params_dtype', type, 'bf16')],
+          ...changes('params_dtype', type, 'bf16'),
         };
       }
     }

@@ -9,7 +9,6 @@ export const latentAttentionGroups: Rule = {
   code: 'latent-attention-groups',
   severity: 'error',
   title: 'Query groups beside latent attention',
-  effect: 'Megatron-LM stops on every rank',
   what: '`multi_latent_attention` is on and `num_query_groups` is written, in a file that describes a whole training job.',
   why: 'Latent attention compresses keys and values itself, and has a head of each for every head of the queries. The training script takes query groups only with `--group-query-attention`, which excludes it.',
   failing: job(

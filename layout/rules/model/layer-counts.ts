@@ -11,7 +11,6 @@ export const layerCounts: Rule = {
   code: 'layer-counts',
   severity: 'error',
   title: 'num_layers or seq_length beside that of an encoder',
-  effect: 'Megatron-LM stops on every rank',
   what: '`num_layers` and `encoder_num_layers` are both written, or `seq_length` and `encoder_seq_length` of a whole training job.',
   why: 'An encoder-decoder model has `encoder_num_layers` and `decoder_num_layers`, any other `num_layers`; Megatron-LM takes the one for the other where it is missing.',
   failing: job(8, 'tp: 1', 'model: {num_layers: 12, encoder_num_layers: 12}'),

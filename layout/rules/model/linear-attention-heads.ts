@@ -1,5 +1,5 @@
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -13,7 +13,6 @@ export const linearAttentionHeads: Rule = {
   code: 'linear-attention-heads',
   severity: 'error',
   title: 'tp and cp do not divide the heads of linear attention',
-  effect: 'Megatron-LM stops on every rank',
   what: 'With `experimental_attention_variant: gdn`, `linear_num_key_heads` or `linear_num_value_heads` is not a multiple of `tp` times `cp`, or the value heads are not a multiple of the key heads.',
   why: 'Tensor- and context-parallel ranks share the heads of a gated delta net: each computes whole heads over the whole sequence.',
   failing: job(
@@ -37,10 +36,9 @@ export const linearAttentionHeads: Rule = {
         const better = nearestMultiples(key.value, value.value);
         yield {
           message: `linear_num_value_heads ${value.value} is not a multiple of linear_num_key_heads ${key.value}. Use ${eitherNumber(better)}.`,
-          span: value.span,
+          ...changes('linear_num_value_heads', value, ...better),
           related: writtenRelated('linear_num_key_heads', key),
           predicts: `linear_num_value_heads (${value.value}) must be a multiple of linear_num_key_heads (${key.value}).`,
-          fixes: better.map((heads) => changeFix('linear_num_value_heads', value, heads)),
         };
         continue;
       }
@@ -51,10 +49,9 @@ export const linearAttentionHeads: Rule = {
         const better = nearestMultiples(tp * cp, field.value);
         yield {
           message: `${name} ${field.value} is not a multiple of ${product}. Use ${eitherNumber(better)}.`,
-          span: field.span,
+          ...changes(name, field, ...better),
           related: [...writtenRelated('tp', module.fields.tp), ...writtenRelated('cp', module.fields.cp)],
           predicts: `self.${name}=${field.value} must be a multiple of (self.tensor_model_parallel_size=${tp} * self.context_parallel_size=${cp}).`,
-          fixes: better.map((heads) => changeFix(name, field, heads)),
         };
       }
     }

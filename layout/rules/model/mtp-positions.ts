@@ -14,7 +14,6 @@ export const mtpPositions: Rule = {
   code: 'mtp-positions',
   severity: 'error',
   title: 'Multi-token prediction with another position embedding than rope',
-  effect: 'Megatron-LM stops on every rank',
   what: 'The model has MTP layers, by `mtp_num_layers` or by its hybrid pattern, and `position_embedding_type` is neither `rope` nor `none`. In a file that describes a whole training job and does not write it, the default of Megatron-LM, `learned_absolute`, is information.',
   why: 'An MTP layer reads positions further on, which a table of learned positions does not hold for it.',
   failing: job(8, 'tp: 1', 'model: {num_layers: 8, mtp_num_layers: 1, position_embedding_type: learned_absolute}'),

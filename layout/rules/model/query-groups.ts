@@ -1,6 +1,6 @@
 import { isBefore, versionOf } from '../../topology/versions';
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
@@ -11,7 +11,6 @@ export const queryGroups: Rule = {
   code: 'query-groups',
   severity: 'error',
   title: 'tp and the query groups do not divide each other',
-  effect: 'Megatron-LM stops on every rank',
   what: '`num_query_groups` is neither a multiple nor a divisor of `tp`; before Megatron core 0.16 it must be a multiple: an error where `megatron:` says so, a warning where the framework of the job comes with such a version.',
   why: 'With fewer tensor-parallel ranks than query groups, each rank holds several key/value heads; with more, several ranks hold a copy of one. Both must come out even.',
   failing: job(16, 'tp: 4', 'model: {num_attention_heads: 24, num_query_groups: 6}'),
@@ -40,13 +39,12 @@ export const queryGroups: Rule = {
       yield {
         ...(isOpen && { severity: 'warning' as const }),
         message: `num_query_groups ${groups} is ${isOld ? `no multiple of tp ${tp}, which Megatron-LM before core 0.16 needs${isOpen ? ` (${facts.framework?.title} comes with ${pin.version})` : ''}` : `neither a multiple nor a divisor of tp ${tp}`}. Use num_query_groups ${eitherNumber(better)}.`,
-        span: field.span,
+        ...changes('num_query_groups', field, ...better),
         related: [
           ...writtenRelated('tp', module.fields.tp),
           ...(isOld ? writtenRelated('megatron', facts.root.megatron) : []),
         ],
         predicts: `num_query_groups (${groups}) must be a multiple ${isOld ? '' : 'or divisor '}of tensor_model_parallel_size (${tp}).`,
-        fixes: better.map((size) => changeFix('num_query_groups', field, size)),
       };
     }
   },

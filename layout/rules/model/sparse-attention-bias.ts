@@ -9,7 +9,6 @@ export const sparseAttentionBias: Rule = {
   code: 'sparse-attention-bias',
   severity: 'error',
   title: 'Sparse attention with biases',
-  effect: 'Megatron-LM stops on every rank',
   what: 'A hybrid pattern has sparse attention (`D`), or `experimental_attention_variant` is `dsa`, and linear layers have biases.',
   why: 'Sparse attention is built on absorbed multi-latent attention, whose products have no place for a bias. Megatron-LM adds biases unless it is told not to.',
   failing: job(8, 'tp: 1', 'model: {hybrid_layer_pattern: MDMD, add_bias_linear: true}'),

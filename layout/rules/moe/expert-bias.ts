@@ -9,7 +9,6 @@ export const expertBias: Rule = {
   code: 'expert-bias',
   severity: 'error',
   title: 'Experts with biases under tensor parallelism',
-  effect: 'Megatron-LM stops on every rank',
   what: '`num_experts` is written, `expt_tp` is above 1 and `add_bias_linear` is true. Where `add_bias_linear` is not written, this is a warning: Megatron-LM adds biases unless `--disable-bias-linear` is given.',
   why: 'The biases of experts are not cut, and Megatron-LM does not run them with expert tensor parallelism.',
   failing: job(

@@ -13,7 +13,6 @@ export const expertCapacity: Rule = {
   code: 'expert-capacity',
   severity: 'error',
   title: 'A capacity of experts that cannot hold',
-  effect: 'Megatron-LM stops on every rank',
   what: '`moe_pad_expert_input_to_capacity` is on without a `moe_expert_capacity_factor` of 0 or more, or with the DeepEP backend of the flex dispatcher; `moe_expert_capacity_factor` is no number, or the experts are balanced by `sinkhorn`.',
   why: 'The capacity of an expert is its even share of the tokens times the factor; without a factor there is none to pad to.',
   failing: job(8, 'ep: 2', 'moe: {moe_pad_expert_input_to_capacity: true, moe_token_dispatcher_type: alltoall}'),

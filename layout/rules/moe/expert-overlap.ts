@@ -12,7 +12,6 @@ export const expertOverlap: Rule = {
   code: 'expert-overlap',
   severity: 'error',
   title: 'Expert all-to-all overlap without the options that it needs',
-  effect: 'Megatron-LM stops on every rank',
   what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher (the default of Megatron-LM), with full recomputation, with parameters in fp32, with `moe_shared_expert_overlap`, or with more than one MTP layer; or `delay_wgrad_compute` is on without it.',
   why: 'The all-to-all of one micro-batch hides behind the computation of another, for which the schedule must hold two.',
   failing: job(8, 'tp: 1', 'moe: {overlap_moe_expert_parallel_comm: true}'),

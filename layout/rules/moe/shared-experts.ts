@@ -10,7 +10,6 @@ export const sharedExperts: Rule = {
   code: 'shared-experts',
   severity: 'error',
   title: 'Shared experts cannot overlap so',
-  effect: 'Megatron-LM stops on every rank',
   what: '`moe_shared_expert_overlap` is on for a model with shared experts, and the dispatcher is `allgather` (which Megatron-LM takes where none is written), or the shared experts are recomputed.',
   why: 'The shared experts run while tokens travel to the others, in steps that only the alltoall and flex dispatchers have.',
   failing: job(

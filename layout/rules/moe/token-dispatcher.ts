@@ -9,7 +9,6 @@ export const tokenDispatcher: Rule = {
   code: 'token-dispatcher',
   severity: 'error',
   title: 'An option that the token dispatcher does not support',
-  effect: 'Megatron-LM stops on every rank',
   what: '`moe_enable_deepep` is on with another dispatcher than `flex`, the `flex` dispatcher stands beside `fake_process_group`, or `allgather` beside `variable_seq_lengths`.',
   why: 'DeepEP is a backend of the flex dispatcher, whose kernels speak to real ranks.',
   failing: job(8, 'ep: 8', 'moe: {moe_token_dispatcher_type: alltoall, moe_enable_deepep: true}'),

@@ -1,8 +1,8 @@
 import { job } from '../examples';
-import { megatronDev, type Source } from '../source';
+import { megatronDev } from '../source';
 
 /** Where the rules on nonuniform TP come from: it is on the branch `dev` only. */
-export const NTP_SOURCES: readonly Source[] = [
+export const NTP_SOURCES: readonly string[] = [
   megatronDev('megatron/core/distributed/nonuniform_tp.py', 'initialize_nonuniform_tp_process_groups', 'ntp_map'),
 ];
 

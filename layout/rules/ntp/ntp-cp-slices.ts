@@ -9,7 +9,6 @@ export const ntpCpSlices: Rule = {
   code: 'ntp-cp-slices',
   severity: 'error',
   title: 'The CP slices of a replica differ',
-  effect: 'Megatron-LM stops on every rank',
   what: 'The active slots of a replica are not the same in all its context-parallel slices.',
   why: 'A context-parallel group joins the same slot of every slice.',
   failing: example(

@@ -1,4 +1,4 @@
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import type { Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
 import { ntpRelated } from './ntpContext';
@@ -18,9 +18,8 @@ export const ntpPipeline: Rule = {
     if (pp > 1) {
       yield {
         message: `With pp ${pp} only the first stage of a reduced replica gets new groups; later stages wait for ranks that have left. Use pp 1.`,
-        span: module.fields.pp.span,
+        ...changes('pp', module.fields.pp, 1),
         related: ntpRelated(context),
-        fixes: [changeFix('pp', module.fields.pp, 1)],
       };
     }
   }),

@@ -1,4 +1,4 @@
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { example, LAST_SLOT, NTP_SOURCES } from './example';
@@ -26,8 +26,7 @@ function* countReports({ fields, ntp, shape }: NtpContext): Iterable<Report> {
   if (ntp.numReducedTpDpRanks > shape.dp) {
     yield {
       message: `num_reduced_tp_dp_ranks is ${ntp.numReducedTpDpRanks}, but there are ${countOf(shape.dp, 'replica')}. Use ${shape.dp} or fewer.`,
-      span: fields.num_reduced_tp_dp_ranks.span,
-      fixes: [changeFix('num_reduced_tp_dp_ranks', fields.num_reduced_tp_dp_ranks, shape.dp)],
+      ...changes('num_reduced_tp_dp_ranks', fields.num_reduced_tp_dp_ranks, shape.dp),
     };
   }
 }
@@ -36,8 +35,7 @@ function* placeReports(context: NtpContext): Iterable<Report> {
   for (const { name, field, size } of faultsOfKind(context, 'outside')) {
     yield {
       message: `${name} ${field.value} does not exist: the grid has ${name} 0 ${size === 1 ? 'only' : `to ${size - 1}`}.`,
-      span: field.span,
-      fixes: [changeFix(name, field, size - 1)],
+      ...changes(name, field, size - 1),
     };
   }
 }

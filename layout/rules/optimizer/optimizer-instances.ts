@@ -16,7 +16,6 @@ export const optimizerInstances: Rule = {
   code: 'optimizer-instances',
   severity: 'error',
   title: 'The optimizer instances do not divide the replicas',
-  effect: 'Megatron-LM stops on every rank',
   what: '`num_distributed_optimizer_instances` does not divide both `dp * cp` and `expt_dp`; or it is above 1 together with `gtp_remat` or `expt_gtp_remat` above 1.',
   why: 'Every instance of the distributed optimizer holds an equal share of the data-parallel ranks. Megatron-LM does not support several instances with generalized tensor parallelism.',
   failing: job(16, 'tp: 2, num_distributed_optimizer_instances: 3'),

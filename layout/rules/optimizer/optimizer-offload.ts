@@ -9,7 +9,6 @@ export const optimizerOffload: Rule = {
   code: 'optimizer-offload',
   severity: 'error',
   title: 'Optimizer state in host memory without the options that it needs',
-  effect: 'Megatron-LM stops on every rank',
   what: '`optimizer_cpu_offload` is on and `use_precision_aware_optimizer` is false (information where it is not written: that is the default of Megatron-LM); or it stands beside `fp8_param_gather` and another recipe than `delayed`.',
   why: 'The optimizer that runs on host and GPU is a part of the precision-aware one.',
   failing: job(8, 'tp: 1', 'optimizer: {optimizer_cpu_offload: true, use_precision_aware_optimizer: false}'),

@@ -15,7 +15,6 @@ export const optimizerOverlap: Rule = {
   code: 'optimizer-overlap',
   severity: 'error',
   title: 'Optimizer overlap without the options that it needs',
-  effect: 'Megatron-LM stops on every rank',
   what: '`overlap_param_gather` is on without a distributed optimizer or without `overlap_grad_reduce`; or `overlap_param_gather_with_optimizer_step` without `overlap_param_gather` without an interleaved pipeline, or with distributed checkpoints (the default of Megatron-LM); or `defer_embedding_wgrad_compute` without a pipeline or without `gradient_accumulation_fusion`.',
   why: 'Parameters are gathered only where the optimizer shards them.',
   failing: job(8, 'tp: 1', 'optimizer: {use_distributed_optimizer: false, overlap_param_gather: true}'),

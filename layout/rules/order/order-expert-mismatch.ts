@@ -14,7 +14,6 @@ export const orderExpertMismatch: Rule = {
   code: 'order-expert-mismatch',
   severity: 'error',
   title: 'The order gives dense and expert layers different pipelines',
-  effect: 'Megatron-LM stops on every rank',
   what: '`order` does not end in `pp`, `pp` is above 1, and `dp` differs from `expt_dp`; or the dense and the expert grid place their pipeline groups differently.',
   why: 'Dense and expert layers run in the same pipeline, so both grids must have the same pipeline groups. Only an order that ends in `pp` gives them that whatever the other sizes.',
   failing: job(16, 'tp: 2, pp: 2, ep: 2, order: tp-cp-ep-pp-dp'),

@@ -2,7 +2,6 @@ import { valueOr } from '../../topology/facts';
 import { phaseSpans } from '../../topology/phases';
 import { job } from '../examples';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
 
 export const phaseCrossesNvlink: Rule = {
   code: 'phase-crosses-nvlink',
@@ -13,7 +12,7 @@ export const phaseCrossesNvlink: Rule = {
   why: 'Tensor parallelism talks in every layer; between NVLink domains it is many times slower.',
   failing: job(16, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}', 'phases: {rollout: {engine: vllm, tp: 16}}'),
   passing: job(16, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}', 'phases: {rollout: {engine: vllm, tp: 8}}'),
-  sources: [otherSource('NVLink connects the GPUs of one domain only')],
+  sources: ['NVLink connects the GPUs of one domain only'],
   *check(facts) {
     const cluster = facts.root.cluster.value;
     const domain = cluster && (cluster.gpus_per_nvlink_domain.value ?? cluster.gpus_per_node.value);

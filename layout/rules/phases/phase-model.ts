@@ -6,7 +6,6 @@ import { changeFix } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
 
 /** Phases that run a model of their own, whose sizes a layout does not say. */
 const OTHER_MODELS = /critic|reward/;
@@ -23,8 +22,8 @@ export const phaseModel: Rule = {
   passing:
     'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nmodel: {num_attention_heads: 28}\nphases: {rollout: {engine: vllm, tp: 4}}\n',
   sources: [
-    otherSource('`ModelConfig.verify_with_parallel_config` in vllm/config/model.py (vllm-project/vllm)'),
-    otherSource('`Qwen2Attention.__init__` in python/sglang/srt/models/qwen2.py (sgl-project/sglang)'),
+    '`ModelConfig.verify_with_parallel_config` in vllm/config/model.py (vllm-project/vllm)',
+    '`Qwen2Attention.__init__` in python/sglang/srt/models/qwen2.py (sgl-project/sglang)',
   ],
   *check(facts) {
     for (const { name, value: phase } of facts.root.phases.value ?? []) {

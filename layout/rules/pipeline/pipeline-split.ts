@@ -12,7 +12,6 @@ export const pipelineSplit: Rule = {
   code: 'pipeline-split',
   severity: 'error',
   title: 'The layers, with embedding and loss, do not divide into stages',
-  effect: 'Megatron-LM stops on every rank',
   what: 'With `account_for_embedding_in_pipeline_split` or `account_for_loss_in_pipeline_split` the layers and one more for each are not a multiple of `pp` (times `vpp`), or the first or last stage has a size of its own as well. With `num_layers_per_virtual_pipeline_stage` the layers of a stage are not a multiple of it.',
   why: 'The embedding and the loss take the place of one layer each, so 62 layers with both make 64 equal parts.',
   failing: job(

@@ -1,5 +1,5 @@
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { stopsLater } from '../later';
 import { countOf, eitherNumber, nearestDivisors } from '../numbers';
 import { valueRelated } from '../related';
@@ -25,10 +25,9 @@ export const virtualPipelineLayers: Rule = {
         const better = nearestDivisors(perStage, vpp, 3);
         yield {
           message: `vpp ${vpp} does not divide the ${countOf(perStage, 'layer')} of a stage. Use vpp ${eitherNumber(better)}.${stopsLater(facts, 'builds the model')}`,
-          span: field.span,
+          ...changes('vpp', field, ...better),
           related: [valueRelated(layersName, layers)],
           predicts: `num_layers_per_pipeline_rank ${perStage}             should be divisible by vp_size ${vpp}`,
-          fixes: better.map((size) => changeFix('vpp', field, size)),
         };
       }
     }

@@ -2,7 +2,7 @@ import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { stagePlans, virtualSize } from '../../topology/stages';
 import { job } from '../examples';
-import { changeFix, removeFix, setFix } from '../fixes';
+import { changes, removeFix, setFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
@@ -15,7 +15,6 @@ export const vppNeedsPp: Rule = {
   code: 'vpp-needs-pp',
   severity: 'error',
   title: 'Virtual stages without a pipeline',
-  effect: 'Megatron-LM stops on every rank',
   what: '`vpp` is written while `pp` is 1; or the pipeline is interleaved over 2 stages while `overlap_p2p_comm` is false.',
   why: 'The interleaved schedule puts several chunks of layers on every stage of a pipeline. Without a pipeline there is nothing to interleave.',
   failing: job(8, 'tp: 2, vpp: 2'),
@@ -81,9 +80,8 @@ function* twoStages(facts: LayoutFacts): Iterable<Report> {
     severity: facts.trainingScript ? 'error' : 'warning',
     message:
       'An interleaved pipeline of 2 stages needs overlap_p2p_comm. Leave overlap_p2p_comm out, or use pp 3 or more.',
-    span: overlap.span,
+    ...changes('overlap_p2p_comm', overlap, 'true'),
     related: writtenRelated('pp', module.fields.pp),
     predicts: TWO_STAGES,
-    fixes: [changeFix('overlap_p2p_comm', overlap, 'true')],
   };
 }

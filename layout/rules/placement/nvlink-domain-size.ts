@@ -1,9 +1,8 @@
 import { grouped } from '../../format/quantities';
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
 
 const KEY = 'gpus_per_nvlink_domain';
 
@@ -15,7 +14,7 @@ export const nvlinkDomainSize: Rule = {
   what: '`gpus_per_nvlink_domain` is neither a multiple nor a divisor of `gpus_per_node`.',
   why: 'NVSwitch joins whole machines: an HGX machine of 8 GPUs is one domain, an NVL72 rack holds 18 trays of 4 GPUs. Machines whose GPUs are only partly joined have domains of equal size.',
   failing: job(16, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8, gpus_per_nvlink_domain: 12}'),
-  sources: [otherSource('NVIDIA GB200 NVL72 and HGX H100 data sheets: GPUs a machine and a domain')],
+  sources: ['NVIDIA GB200 NVL72 and HGX H100 data sheets: GPUs a machine and a domain'],
   *check({ root }) {
     const { gpus_per_node: node, gpus_per_nvlink_domain: domain } = root.cluster.value ?? {};
     const [each, size] = [node?.value, domain?.value];
@@ -25,9 +24,8 @@ export const nvlinkDomainSize: Rule = {
     const whole = size < each ? [each] : nearestMultiples(each, size);
     yield {
       message: `An NVLink domain of ${countOf(size, 'GPU')} cuts machines of ${grouped(each)}. Use ${eitherNumber(whole)}.`,
-      span: domain.span,
+      ...changes(KEY, domain, ...whole),
       related: [{ message: `gpus_per_node is ${grouped(each)} here`, span: node?.span ?? domain.span }],
-      fixes: whole.map((one) => changeFix(KEY, domain, one)),
     };
   },
 };

@@ -5,7 +5,7 @@ import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { divisors } from '../numbers';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
+
 import { crossingText, type Kind, nvlinkRelated, type Placed, placedModules } from './crossing';
 
 export const tpCrossesNvlink: Rule = {
@@ -16,7 +16,7 @@ export const tpCrossesNvlink: Rule = {
   what: 'A TP group, a TP x GTP group or an expert TP group has ranks in more than one NVLink domain. `gpus_per_nvlink_domain` gives its size, which defaults to a node.',
   why: 'Tensor parallelism communicates in every layer, forward and backward, and waits for the result. Links between domains have about a tenth of the bandwidth.',
   failing: job(16, 'tp: 16', 'cluster: {nodes: 2, gpus_per_node: 8}'),
-  sources: [otherSource('Parallelism guide of Megatron-LM: tensor parallelism within a node')],
+  sources: ['Parallelism guide of Megatron-LM: tensor parallelism within a node'],
   *check(facts) {
     for (const placed of placedModules(facts)) {
       const domain = { label: 'NVLink domain', size: placed.layout.gpusPerNvlinkDomain };

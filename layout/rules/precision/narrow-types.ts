@@ -9,7 +9,6 @@ export const narrowTypes: Rule = {
   code: 'narrow-types',
   severity: 'error',
   title: 'Types of 8 or 4 bits that cannot run',
-  effect: 'Megatron-LM stops on every rank',
   what: '`fp8_param_gather` or `fp4_param_gather` is on without the format of its products, `fp8_param_gather` without a sharded optimizer in a file that describes a whole training job, or `fp8_format` and `fp4_format` are both written.',
   why: 'Parameters are gathered in the type in which they are multiplied, and only sharded parameters are gathered.',
   failing: job(8, 'tp: 1', 'precision: {fp4_param_gather: true}'),

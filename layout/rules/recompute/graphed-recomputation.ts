@@ -11,7 +11,6 @@ export const graphedRecomputation: Rule = {
   code: 'graphed-recomputation',
   severity: 'error',
   title: 'CUDA graphs cannot hold this recomputation',
-  effect: 'Megatron-LM stops on every rank',
   what: 'CUDA graphs of layers are on with full recomputation; or selective recomputation recomputes a part with dropout that a graph captures: `core_attn` with `attention_dropout`, `mlp` or `moe` with `hidden_dropout` (both 0.1 by default in Megatron-LM, which is information in a file that does not write them).',
   why: 'A graph replays the same kernels each time, and a recomputed part with dropout must draw the same random numbers twice.',
   failing: job(

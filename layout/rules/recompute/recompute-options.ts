@@ -14,7 +14,6 @@ export const recomputeOptions: Rule = {
   code: 'recompute-options',
   severity: 'error',
   title: 'Recomputation options that exclude each other',
-  effect: 'Megatron-LM stops on every rank',
   what: '`distribute_saved_activations` is on with `tp` 1, with sequence parallelism, or without full recomputation and a method; `recompute.granularity` is `selective` with a `method` or `num_layers`; or it is `full`, and a file that describes a whole training job has no `method` or no `num_layers`.',
   why: 'Full recomputation picks layers, by `uniform` pieces or in a `block`; selective recomputation picks modules.',
   failing: job(8, 'tp: 2', 'recompute: {granularity: selective, num_layers: 4}'),

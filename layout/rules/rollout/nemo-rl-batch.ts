@@ -1,8 +1,8 @@
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 import { type Rollouts, rolloutsOf, type Trainer, trainersOf } from './rollouts';
 
 export const nemoRlBatch: Rule = {
@@ -15,12 +15,8 @@ export const nemoRlBatch: Rule = {
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: nemo-rl}\nparallelism: {tp: 2, cp: 2}\nsequence: {qkv_format: thd, sequence_parallel: true, pad_multiple: 4}\n',
   sources: [
-    otherSource(
-      '`BatchedDataDict.shard_by_batch_size` in nemo_rl/distributed/batched_data_dict.py (NVIDIA-NeMo/RL at 7ea279abfb)',
-    ),
-    otherSource(
-      '`_get_pack_sequence_parameters_for_megatron` in nemo_rl/models/megatron/data.py (NVIDIA-NeMo/RL at 7ea279abfb)',
-    ),
+    inFramework('NVIDIA-NeMo/RL', 'nemo_rl/distributed/batched_data_dict.py', 'BatchedDataDict.shard_by_batch_size'),
+    inFramework('NVIDIA-NeMo/RL', 'nemo_rl/models/megatron/data.py', '_get_pack_sequence_parameters_for_megatron'),
   ],
   *check(facts) {
     const { modules, framework } = facts;
@@ -43,22 +39,20 @@ export const nemoRlBatch: Rule = {
       yield {
         severity: 'warning',
         message: `Each packed sequence is padded to a multiple of ${pad.value} of the ${length} tokens of a pack, which then holds one sequence alone. Use pad_multiple ${least}.`,
-        span: pad.span,
+        ...changes('pad_multiple', pad, least),
         related: [valueRelated('seq_length', sequence.seq_length)],
-        fixes: [changeFix('pad_multiple', pad, least)],
       };
     }
     if (sequence.qkv_format.value === 'thd' && pad.value % least !== 0) {
       const better = nearestMultiples(least, pad.value);
       yield {
         message: `Each packed sequence is padded to a multiple of ${pad.value}, but ${[...(cp > 1 ? [`2 x cp ${cp}`] : []), ...(isCutByTp ? [`tp ${tp}`] : [])].join(' x ')} = ${least} ranks and chunks share it. Use pad_multiple ${eitherNumber(better)}.`,
-        span: pad.span,
+        ...changes('pad_multiple', pad, ...better),
         related: [
           ...(cp > 1 ? writtenRelated('cp', module.fields.cp) : []),
           ...(isCutByTp ? writtenRelated('tp', module.fields.tp) : []),
         ],
         predicts: `make_sequence_length_divisible_by (${pad.value}) is not a multiple of minimum_pad_factor (${least}).\nPlease set policy.make_sequence_length_divisible_by to a multiple of ${least}.`,
-        fixes: better.map((size) => changeFix('pad_multiple', pad, size)),
       };
     }
   },
@@ -75,22 +69,20 @@ function* batchReports(rollouts: Rollouts | null, { role, global, dp }: Trainer)
     const { prompts, samples, rl } = rollouts;
     yield {
       message: `prompts_per_step ${prompts} x samples_per_prompt ${samples} = ${total} samples, not a multiple of global_batch_size ${global.value}${of}. Use global_batch_size ${total}.`,
-      span: global.span,
+      ...changes('global_batch_size', global, total),
       related: [
         valueRelated('prompts_per_step', rl.prompts_per_step),
         ...writtenRelated('samples_per_prompt', rl.samples_per_prompt),
       ],
       predicts: `Total batch size (${total}) is not a multiple of batch_size (${global.value})`,
-      fixes: [changeFix('global_batch_size', global, total)],
     };
   }
   if (global.value % dp !== 0) {
     const better = nearestMultiples(dp, global.value);
     yield {
       message: `global_batch_size ${global.value} does not divide among ${dp} data-parallel ranks${of}. Use global_batch_size ${eitherNumber(better)}.`,
-      span: global.span,
+      ...changes('global_batch_size', global, ...better),
       predicts: `Batch size (${global.value}) is not a multiple of shards (${dp})`,
-      fixes: better.map((size) => changeFix('global_batch_size', global, size)),
     };
   }
 }

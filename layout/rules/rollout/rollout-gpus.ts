@@ -1,9 +1,9 @@
 import { valueOr } from '../../topology/facts';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { FORMAT_SOURCE, otherSource } from '../source';
+import { FORMAT_SOURCE, inFramework } from '../source';
 
 export const rolloutGpus: Rule = {
   code: 'rollout-gpus',
@@ -14,10 +14,7 @@ export const rolloutGpus: Rule = {
   why: 'Without colocation the scheduler reserves the GPUs of trainer and engines together. Where the cluster has fewer, the placement group never becomes ready, and nothing says so but a log line that is repeated.',
   failing:
     'layout: 1\nworld_size: 8\ncluster: {nodes: 2, gpus_per_node: 8}\nparallelism: {tp: 4}\nrl: {colocated: false, rollout_gpus: 16}\n',
-  sources: [
-    otherSource('`_get_placement_group_layout` in slime/ray/placement_group.py (THUDM/slime at 624b824a89)'),
-    FORMAT_SOURCE,
-  ],
+  sources: [inFramework('THUDM/slime', 'slime/ray/placement_group.py', '_get_placement_group_layout'), FORMAT_SOURCE],
   *check({ root, world, framework }) {
     const gpus = root.rl.value?.rollout_gpus;
     if (!gpus?.value || root.rl.value?.colocated.value === true) {
@@ -30,12 +27,11 @@ export const rolloutGpus: Rule = {
       const better = nearestMultiples(perEngine, gpus.value);
       yield {
         message: `rollout_gpus ${gpus.value} is not a multiple of the ${countOf(perEngine, 'GPU')} of an engine. Use rollout_gpus ${eitherNumber(better)}.`,
-        span: gpus.span,
+        ...changes('rollout_gpus', gpus, ...better),
         related: [
           ...(own ? writtenRelated('gpus_per_engine', own) : []),
           ...(rollout && !own?.written ? writtenRelated('tp', rollout.tp) : []),
         ],
-        fixes: better.map((size) => changeFix('rollout_gpus', gpus, size)),
       };
     }
     const perNode = root.cluster.value?.gpus_per_node.value;
@@ -43,17 +39,15 @@ export const rolloutGpus: Rule = {
       const better = nearestMultiples(perNode, gpus.value);
       yield {
         message: `rollout_gpus ${gpus.value} is no whole nodes of ${countOf(perNode, 'GPU')}: with several nodes NeMo-RL gives whole ones to generation. Use rollout_gpus ${eitherNumber(better)}.`,
-        span: gpus.span,
-        fixes: better.map((size) => changeFix('rollout_gpus', gpus, size)),
+        ...changes('rollout_gpus', gpus, ...better),
       };
     }
     const { size, clusterSize } = world;
     if (size !== undefined && clusterSize !== undefined && clusterSize > size && size + gpus.value > clusterSize) {
       yield {
         message: `The trainer takes ${countOf(size, 'GPU')} and the engines ${gpus.value}, ${size + gpus.value} together, but the cluster has ${clusterSize}. Use rollout_gpus ${clusterSize - size}, or colocate.`,
-        span: gpus.span,
+        ...changes('rollout_gpus', gpus, clusterSize - size),
         related: [valueRelated('nodes', root.cluster.value?.nodes ?? gpus)],
-        fixes: [changeFix('rollout_gpus', gpus, clusterSize - size)],
       };
     }
   },

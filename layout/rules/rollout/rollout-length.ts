@@ -1,10 +1,10 @@
 import type { RlKeys, RootKeys } from '../../format/keys';
 import type { Field, Section } from '../../format/spec';
 import { modelNamed } from '../../models';
-import { changeFix } from '../fixes';
+import { changeFix, changes } from '../fixes';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { FORMAT_SOURCE, otherSource } from '../source';
+import { FORMAT_SOURCE, inFramework } from '../source';
 
 export const rolloutLength: Rule = {
   code: 'rollout-length',
@@ -17,8 +17,8 @@ export const rolloutLength: Rule = {
     'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nsequence: {seq_length: 4096}\nrl: {max_prompt_length: 1024, max_response_length: 4096}\n',
   sources: [
     FORMAT_SOURCE,
-    otherSource('`max_model_len` in verl/workers/config/rollout.py (volcengine/verl at b178a3cd56)'),
-    otherSource('`run_async_nemo_gym_rollout` in nemo_rl/experience/rollouts.py (NVIDIA-NeMo/RL at 7ea279abfb)'),
+    inFramework('volcengine/verl', 'verl/workers/config/rollout.py', 'max_model_len'),
+    inFramework('NVIDIA-NeMo/RL', 'nemo_rl/experience/rollouts.py', 'run_async_nemo_gym_rollout'),
   ],
   *check({ root, framework }) {
     const rl = root.rl.value;
@@ -93,10 +93,9 @@ function nemoReport(sequence: Field<number> | undefined, most: Field<number> | u
   return sequence?.value !== undefined && sequence.value > most.value
     ? {
         message: `seq_length ${sequence.value} is more than the max_model_len ${most.value} of the engine, which ends sequences there. Use max_model_len ${sequence.value}.`,
-        span: most.span,
+        ...changes('max_model_len', most, sequence.value),
         related: [valueRelated('seq_length', sequence)],
         predicts: `policy max_total_sequence_length (${sequence.value}) is greater than the generation engine's max_model_len (${most.value}).`,
-        fixes: [changeFix('max_model_len', most, sequence.value)],
       }
     : null;
 }

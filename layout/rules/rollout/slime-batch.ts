@@ -1,8 +1,8 @@
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const slimeBatch: Rule = {
   code: 'slime-batch',
@@ -14,8 +14,8 @@ export const slimeBatch: Rule = {
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: slime}\nparallelism: {tp: 2}\nbatch: {global_batch_size: 200}\nrl: {prompts_per_step: 32, samples_per_prompt: 8}\n',
   sources: [
-    otherSource('`slime_validate_args` in slime/utils/arguments.py (THUDM/slime at 624b824a89)'),
-    otherSource('`build_dp_schedule` in slime/utils/dp_schedule.py (THUDM/slime at 624b824a89)'),
+    inFramework('THUDM/slime', 'slime/utils/arguments.py', 'slime_validate_args'),
+    inFramework('THUDM/slime', 'slime/utils/dp_schedule.py', 'build_dp_schedule'),
   ],
   *check({ root }) {
     const rl = root.rl.value;
@@ -37,10 +37,9 @@ export const slimeBatch: Rule = {
       if (expected !== global.value) {
         yield {
           message: `${product} / updates_per_step ${updates.value} = ${expected}, but global_batch_size is ${global.value}. Use global_batch_size ${expected}, or leave it out.`,
-          span: global.span,
+          ...changes('global_batch_size', global, expected),
           related: [...related, ...writtenRelated('updates_per_step', updates)],
           predicts: `global_batch_size ${global.value} is not equal to rollout_batch_size ${prompts} * n_samples_per_prompt ${samples} // num_steps_per_rollout ${updates.value}`,
-          fixes: [changeFix('global_batch_size', global, expected)],
         };
       }
       return;
@@ -53,13 +52,12 @@ export const slimeBatch: Rule = {
       const left = total % size;
       yield {
         message: `${product}, not a multiple of global_batch_size ${size}${total < size ? '' : `: ${left} of them are never trained on`}. Use global_batch_size ${eitherNumber(better)}.`,
-        span: global.span,
+        ...changes('global_batch_size', global, ...better),
         related,
         predicts:
           total < size
             ? `num_rollouts (${total}) < global_batch_size (${size}); need at least one rollout per step.`
             : null,
-        fixes: better.map((one) => changeFix('global_batch_size', global, one)),
       };
     }
   },

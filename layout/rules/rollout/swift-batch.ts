@@ -1,11 +1,11 @@
 import type { RlKeys, RootKeys } from '../../format/keys';
 import type { Field, Section } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
-import { changeFix } from '../fixes';
+import { changeFix, changes } from '../fixes';
 import { divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const swiftBatch: Rule = {
   code: 'swift-batch',
@@ -17,9 +17,7 @@ export const swiftBatch: Rule = {
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: ms-swift}\nparallelism: {tp: 2}\nbatch: {global_batch_size: 32}\nrl: {generation_batch_size: 48, samples_per_prompt: 8}\n',
   sources: [
-    otherSource(
-      '`RLHFMegatronArgumentsMixin` in swift/megatron/arguments/megatron_args.py (modelscope/ms-swift at 3602360a56)',
-    ),
+    inFramework('modelscope/ms-swift', 'swift/megatron/arguments/megatron_args.py', 'RLHFMegatronArgumentsMixin'),
   ],
   *check(facts) {
     const { root, framework, world } = facts;
@@ -40,19 +38,17 @@ export const swiftBatch: Rule = {
     if (field.value !== undefined && updates.value !== undefined && field.value !== expected) {
       yield {
         message: `generation_batch_size ${field.value} is not global_batch_size ${size} x updates_per_step ${updates.value} = ${expected}. Use generation_batch_size ${expected}.`,
-        span: field.span,
+        ...changes('generation_batch_size', field, expected),
         related,
         predicts: `generation_batch_size (${field.value}) must equal global_batch_size (${size}) * steps_per_generation (${updates.value}) = ${expected}.`,
-        fixes: [changeFix('generation_batch_size', field, expected)],
       };
     } else if (field.value !== undefined && updates.value === undefined && field.value % size !== 0) {
       const better = nearestMultiples(size, field.value);
       yield {
         message: `generation_batch_size ${field.value} is not a multiple of global_batch_size ${size}. Use generation_batch_size ${eitherNumber(better)}.`,
-        span: field.span,
+        ...changes('generation_batch_size', field, ...better),
         related,
         predicts: `generation_batch_size (${field.value}) must be divisible by global_batch_size (${size})`,
-        fixes: better.map((one) => changeFix('generation_batch_size', field, one)),
       };
     } else if (samples.value !== undefined && generated % samples.value !== 0) {
       const better = nearestMultiples(samples.value, size);

@@ -1,10 +1,10 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
-import { changeFix } from '../fixes';
+import { changeFix, changes } from '../fixes';
 import { countOf, divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 import { type Rollouts, rolloutsOf, type Trainer, trainersOf } from './rollouts';
 
 /** What verl takes for `ppo_mini_batch_size` where it is not set (verl/trainer/config/actor/actor.yaml). */
@@ -25,14 +25,13 @@ export const verlBatch: Rule = {
   passing:
     'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nrl: {prompts_per_step: 128, samples_per_prompt: 1, mini_batch_size: 64}\n',
   sources: [
-    otherSource('`validate_config` in verl/utils/config.py (volcengine/verl at b178a3cd56)'),
-    otherSource('`rearrange_micro_batches` in verl/utils/seqlen_balancing.py (volcengine/verl at b178a3cd56)'),
-    otherSource('`DataProto.make_iterator` in verl/protocol.py (volcengine/verl at b178a3cd56)'),
-    otherSource('`ActorConfig.validate` in verl/workers/config/actor.py (volcengine/verl at b178a3cd56)'),
-    otherSource('`CriticConfig.validate` in verl/workers/config/critic.py (volcengine/verl at b178a3cd56)'),
-    otherSource(
-      '`ActorRolloutRefWorker` and `CriticWorker` in verl/workers/fsdp_workers.py, `DataProto.chunk` in verl/protocol.py (volcengine/verl at b178a3cd56)',
-    ),
+    inFramework('volcengine/verl', 'verl/utils/config.py', 'validate_config'),
+    inFramework('volcengine/verl', 'verl/utils/seqlen_balancing.py', 'rearrange_micro_batches'),
+    inFramework('volcengine/verl', 'verl/protocol.py', 'DataProto.make_iterator'),
+    inFramework('volcengine/verl', 'verl/workers/config/actor.py', 'ActorConfig.validate'),
+    inFramework('volcengine/verl', 'verl/workers/config/critic.py', 'CriticConfig.validate'),
+    inFramework('volcengine/verl', 'verl/workers/fsdp_workers.py', 'ActorRolloutRefWorker', 'CriticWorker'),
+    inFramework('volcengine/verl', 'verl/protocol.py', 'DataProto.chunk'),
   ],
   *check(facts) {
     const rollouts = rolloutsOf(facts);
@@ -100,10 +99,9 @@ function undividedReport(
   const steps = nearestMultiples(least / gcd(least, samples), prompts);
   return {
     message: `prompts_per_step ${prompts}${samples > 1 ? ` x samples_per_prompt ${samples} = ${total} samples,` : ' is'} not a multiple of ${of}. Use prompts_per_step ${eitherNumber(steps)}.`,
-    span: rl.prompts_per_step.span,
+    ...changes('prompts_per_step', rl.prompts_per_step, ...steps),
     related: [...writtenRelated('samples_per_prompt', rl.samples_per_prompt)],
     predicts,
-    fixes: steps.map((size) => changeFix('prompts_per_step', rl.prompts_per_step, size)),
   };
 }
 

@@ -1,9 +1,9 @@
 import { valueOr } from '../../topology/facts';
 import { isServed } from '../../topology/phases';
-import { changeFix } from '../fixes';
+import { changeFix, changes } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { otherSource } from '../source';
+import { inFramework } from '../source';
 
 export const verlEngine: Rule = {
   code: 'verl-engine',
@@ -16,9 +16,7 @@ export const verlEngine: Rule = {
     'layout: 1\nworld_size: 8\nlaunch: {family: verl}\nparallelism: {tp: 2}\nphases: {rollout: {engine: vllm, tp: 4, ep: 2}}\n',
   passing:
     'layout: 1\nworld_size: 8\nlaunch: {family: verl}\nparallelism: {tp: 2}\nphases: {rollout: {engine: vllm, tp: 4, ep: 4}}\n',
-  sources: [
-    otherSource('`RolloutConfig.__post_init__` in verl/workers/config/rollout.py (volcengine/verl at b178a3cd56)'),
-  ],
+  sources: [inFramework('volcengine/verl', 'verl/workers/config/rollout.py', 'RolloutConfig.__post_init__')],
   *check({ root }) {
     for (const { name, value: phase } of root.phases.value ?? []) {
       if (!phase || !isServed(phase)) {
@@ -37,9 +35,8 @@ export const verlEngine: Rule = {
       } else if ((pp ?? 1) > 1) {
         yield {
           message: `verl starts no engine with a pipeline; pp of phase '${name}' is ${pp}. Use pp 1.`,
-          span: phase.pp.span,
+          ...changes('pp', phase.pp, 1),
           predicts: `Current rollout self.name='${phase.engine.value}' not implemented pipeline_model_parallel_size > 1 yet.`,
-          fixes: [changeFix('pp', phase.pp, 1)],
         };
       }
     }

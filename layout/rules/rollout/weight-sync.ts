@@ -1,7 +1,7 @@
 import { weightUpdates, weightUpdateText } from '../../checkpoint/weightUpdate';
 import { FRAMEWORKS } from '../../frameworks';
 import type { Rule } from '../rule';
-import { FORMAT_SOURCE, otherSource } from '../source';
+import { FORMAT_SOURCE } from '../source';
 
 export const weightSync: Rule = {
   code: 'weight-sync',
@@ -12,12 +12,7 @@ export const weightSync: Rule = {
   why: "After each step the engines take the new weights. Where both sides cut a tensor alike, a rank can hand over its own part; else each tensor is gathered over the trainer's `tp` ranks (and comes stage by stage), and every engine rank cuts its own part of it.",
   failing: 'layout: 1\nworld_size: 8\nparallelism: {tp: 4, pp: 2}\nphases: {rollout: {engine: vllm, tp: 2}}\n',
   passing: 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nphases: {rollout: {engine: vllm, tp: 2}}\n',
-  sources: [
-    ...FRAMEWORKS.flatMap(({ weightUpdates }) => (weightUpdates ? [weightUpdates.source] : []))
-      .filter((source, i, all) => all.indexOf(source) === i)
-      .map(otherSource),
-    FORMAT_SOURCE,
-  ],
+  sources: [...new Set(FRAMEWORKS.flatMap(({ weightUpdates }) => weightUpdates?.source ?? [])), FORMAT_SOURCE],
   *check(facts) {
     for (const update of weightUpdates(facts)) {
       const phase = facts.root.phases.value?.find(({ name }) => name === update.phase);

@@ -3,7 +3,7 @@ import { scattersRankByRank } from '../../topology/sequencePlans';
 import { job } from '../examples';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron, otherSource } from '../source';
+import { megatron } from '../source';
 import { describedSequences } from './describedSequences';
 
 export const packedPadding: Rule = {
@@ -18,7 +18,7 @@ export const packedPadding: Rule = {
   sources: [
     megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard'),
     megatron('megatron/core/tensor_parallel/mappings.py', '_split_along_first_dim'),
-    otherSource('Transformer Engine, attention/dot_product_attention/context_parallel.py (`AttnFuncWithCPAndKVP2P`)'),
+    'Transformer Engine, attention/dot_product_attention/context_parallel.py (`AttnFuncWithCPAndKVP2P`)',
   ],
   *check(facts) {
     for (const { module, sequence, degrees, sequenceParallel } of describedSequences(facts)) {

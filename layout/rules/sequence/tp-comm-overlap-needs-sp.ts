@@ -9,7 +9,6 @@ export const tpCommOverlapNeedsSp: Rule = {
   code: 'tp-comm-overlap-needs-sp',
   severity: 'error',
   title: 'Overlapped TP communication without sequence parallelism',
-  effect: 'Megatron-LM stops on every rank',
   what: '`tp_comm_overlap` is true and `sequence_parallel` is off. It is a warning in a file that does not describe a whole training job: only the training script checks it.',
   why: 'The overlap hides the all-gather and the reduce-scatter of sequence parallelism behind matrix products. Without sequence parallelism there are none.',
   failing: job(

@@ -2,7 +2,7 @@ import { removeField } from '../../format/edit';
 import { problemsOf } from '../../format/problems';
 import { suggestion } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron, otherSource } from '../source';
+import { megatron } from '../source';
 
 export const duplicateKey: Rule = {
   code: 'duplicate-key',
@@ -17,10 +17,7 @@ parallelism:
   tp: 2
   tp: 4
 `,
-  sources: [
-    otherSource('YAML 1.2, section 3.2.1.1'),
-    megatron('examples/mimo/training/topology.py', 'create_topology'),
-  ],
+  sources: ['YAML 1.2, section 3.2.1.1', megatron('examples/mimo/training/topology.py', 'create_topology')],
   *checkShape({ text, problems }) {
     for (const { entry, first } of problemsOf(problems, 'duplicate-key')) {
       const remove = (title: string, { keySpan, value }: typeof entry) =>

@@ -4,7 +4,6 @@ import { MAX_WORLD } from '../../topology/facts';
 import { job } from '../examples';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
 
 export const numberTooLarge: Rule = {
   code: 'number-too-large',
@@ -15,7 +14,7 @@ export const numberTooLarge: Rule = {
   why: 'Ranks are counted in 32 bits. Arithmetic with a larger number would be wrong, and nothing would report it.',
   failing: job(4294967296, 'tp: 2'),
   passing: job(1048576, 'tp: 2'),
-  sources: [otherSource('torch.distributed counts ranks in 32 bits')],
+  sources: ['torch.distributed counts ranks in 32 bits'],
   *checkShape({ problems }) {
     for (const { node } of problemsOf(problems, 'number-too-large')) {
       yield { message: `${node.source} is larger than any number of ranks, layers or bytes.`, span: node.span };

@@ -5,7 +5,6 @@ import { childrenOf, entriesIn } from '../../format/walk';
 import { job } from '../examples';
 import { replaceFix } from '../fixes';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
 
 export const unsafeCharacter: Rule = {
   code: 'unsafe-character',
@@ -16,7 +15,7 @@ export const unsafeCharacter: Rule = {
   why: 'Terminals and logs of CI obey control characters, and a reviewer does not see the others. Such a text reaches launch scripts, tables and diagrams.',
   failing: job(8, 'tp: 2', 'name: "gpt\\u202e7b"'),
   passing: job(8, 'tp: 2', 'name: "gpt7b"'),
-  sources: [otherSource('Unicode Technical Report 36, Unicode Security Considerations')],
+  sources: ['Unicode Technical Report 36, Unicode Security Considerations'],
   *checkShape({ tree }) {
     for (const { text, source, span } of textsOf(tree.root)) {
       const found = unsafeCharactersIn(withoutJoiners(text)).filter((character) => !isWrittenBreak(character, source));

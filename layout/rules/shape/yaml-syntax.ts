@@ -5,7 +5,6 @@ import { type Node, parseTree, type TreeProblem } from '../../format/tree';
 import { safeFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
 
 export const yamlSyntax: Rule = {
   code: 'yaml-syntax',
@@ -20,7 +19,7 @@ parallelism:
   tp: 2
  pp: 2
 `,
-  sources: [otherSource('YAML 1.2')],
+  sources: ['YAML 1.2'],
   *checkShape({ text, tree: { problem } }) {
     if (problem?.kind === 'syntax') {
       yield (text.length > MAX_TRIED ? null : teaching(text, problem)) ?? {

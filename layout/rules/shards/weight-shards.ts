@@ -1,7 +1,7 @@
 import type { Field } from '../../format/spec';
 import { type ModuleFacts, valueOr } from '../../topology/facts';
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
@@ -11,7 +11,6 @@ export const weightShards: Rule = {
   code: 'weight-shards',
   severity: 'error',
   title: 'tp does not divide the weight shards',
-  effect: 'Megatron-LM stops on every rank',
   what: '`num_weight_shards` is less than `tp` or not a multiple of it; likewise `expt_num_weight_shards` and `expt_tp`.',
   why: 'Each of the `tp` parts of a weight is cut into the same number of shards, so their total is `tp * gtp_remat`.',
   failing: job(8, 'tp: 2, num_weight_shards: 3'),
@@ -46,11 +45,10 @@ function* shardReports(
   const better = few ? [tp, 2 * tp] : nearestMultiples(tp, shards.value);
   yield {
     message: `${names.shards} is ${shards.value}, which is ${few ? 'less than' : 'not a multiple of'} ${names.tp} ${tp}. Use ${eitherNumber(better)}.`,
-    span: shards.span,
+    ...changes(names.shards, shards, ...better),
     related: tpField.written ? [{ message: `${from} ${tp} here`, span: tpField.span }] : [],
     predicts: few
       ? tooFewShards(names, shards.value, tp)
       : `${names.flag} (${shards.value}) must be divisible by ${names.tpFlag} (${tp}).`,
-    fixes: better.map((value) => changeFix(names.shards, shards, value)),
   };
 }

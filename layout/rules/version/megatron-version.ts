@@ -2,7 +2,7 @@ import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { hasGtp, isBefore, versionOf } from '../../topology/versions';
 import { job } from '../examples';
-import { changeFix, removeFix } from '../fixes';
+import { changeFix, changes, removeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron, megatronDev } from '../source';
@@ -11,7 +11,6 @@ export const megatronVersion: Rule = {
   code: 'megatron-version',
   severity: 'error',
   title: 'The version of Megatron-LM does not have this option',
-  effect: 'Megatron-LM stops on every rank',
   what: '`megatron:` names a version that lacks an option of the file: generalized TP on `dev` and `core_r0.18` (and for modules on `core_r0.19`), `hybrid_context_parallel` on `dev`, an option that came with a later release (a pipeline layout before `core_r0.13`, `hybrid_layer_pattern` before `core_r0.17`, batches of evaluation before `core_r0.18`), `dynamic_context_parallel` and nonuniform TP outside `dev`.',
   why: 'Branches and releases differ: an argument that a version lacks is a TypeError, before anything else is checked.',
   failing: job(8, 'tp: 2, gtp_remat: 2', 'megatron: dev'),
@@ -82,10 +81,9 @@ function* orderReports(facts: LayoutFacts): Iterable<Report> {
   const tokens = order.value.split('-').filter((token) => token.toLowerCase() !== 'gtp_remat');
   yield {
     message: `Megatron-LM ${version} has no dimension gtp_remat. Remove it from the order.`,
-    span: order.span,
+    ...changes('order', order, tokens.join('-')),
     related: writtenRelated('megatron', root.megatron),
     predicts: 'gtp_remat',
-    fixes: [changeFix('order', order, tokens.join('-'))],
   };
 }
 

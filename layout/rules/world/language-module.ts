@@ -12,7 +12,6 @@ export const languageModule: Rule = {
   code: 'language-module',
   severity: 'error',
   title: 'No module is called language',
-  effect: 'Megatron-LM stops on every rank',
   what: 'Exactly one of `modules` must have the name `language`: the one that the others feed.',
   why: 'Megatron-LM finds the language model by this name.',
   failing: modules(8, 'images: {num_ranks: 4, tp: 2}', 'llm: {rank_offset: 4, num_ranks: 4, tp: 2}'),

@@ -12,7 +12,6 @@ export const mixedColocation: Rule = {
   code: 'mixed-colocation',
   severity: 'error',
   title: 'Some modules share ranks, others do not',
-  effect: 'Megatron-LM stops on every rank',
   what: 'Two or more modules have the same span while another has a different one.',
   why: 'A job is colocated as a whole (all modules on all ranks) or not at all.',
   failing: modules(

@@ -5,7 +5,6 @@ import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { otherSource } from '../source';
 
 export const worldClusterMismatch: Rule = {
   code: 'world-cluster-mismatch',
@@ -15,7 +14,7 @@ export const worldClusterMismatch: Rule = {
   what: '`world_size` is above `cluster.nodes * cluster.gpus_per_node`. A smaller one leaves GPUs idle, as do `phases` that do not take them all; both are allowed and reported as information, once.',
   why: 'Each GPU runs one rank.',
   failing: job(12, 'tp: 2', 'cluster: {nodes: 1, gpus_per_node: 8}'),
-  sources: [otherSource('torchrun starts `--nnodes` x `--nproc-per-node` processes, one a GPU')],
+  sources: ['torchrun starts `--nnodes` x `--nproc-per-node` processes, one a GPU'],
   *check(facts) {
     const { root, world } = facts;
     const size = root.world_size.value;

@@ -14,7 +14,6 @@ export const worldGap: Rule = {
   code: 'world-gap',
   severity: 'error',
   title: 'Some ranks belong to no module',
-  effect: 'Megatron-LM stops on every rank',
   what: 'The modules together do not cover every rank of `[0, world_size)`.',
   why: 'A rank without a module has nothing to run.',
   failing: modules(8, 'images: {num_ranks: 2, tp: 2}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}'),

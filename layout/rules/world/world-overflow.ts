@@ -12,7 +12,6 @@ export const worldOverflow: Rule = {
   code: 'world-overflow',
   severity: 'error',
   title: 'A module reaches beyond the world',
-  effect: 'Megatron-LM stops on every rank',
   what: '`rank_offset + num_ranks` of a module is more than `world_size`.',
   why: 'The ranks beyond the world do not exist.',
   failing: modules(8, 'images: {num_ranks: 4, tp: 2}', 'language: {rank_offset: 6, num_ranks: 4, tp: 2}'),

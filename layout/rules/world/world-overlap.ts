@@ -12,7 +12,6 @@ export const worldOverlap: Rule = {
   code: 'world-overlap',
   severity: 'error',
   title: 'Two modules share some ranks but not all',
-  effect: 'Megatron-LM stops on every rank',
   what: 'The spans `[rank_offset, rank_offset + num_ranks)` of two modules overlap without being equal.',
   why: 'Modules share all their ranks (colocated) or none.',
   failing: modules(8, 'images: {num_ranks: 4, tp: 2}', 'language: {rank_offset: 2, num_ranks: 6, tp: 2}'),

@@ -61,15 +61,3 @@ export function nearestMultiples(step: number, value: number): number[] {
     .filter((multiple) => multiple >= step && multiple !== value)
     .sort((a, b) => Math.abs(a - value) - Math.abs(b - value));
 }
-
-/** Python's form of a half-open range of ranks: `(0, 4)`. */
-export function pythonTuple(start: number, end: number): string {
-  return `(${start}, ${end})`;
-}
-
-/** Python's form of a string as `repr` gives it for a plain name. */
-export function pythonString(text: string): string {
-  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
-  const escaped = text.replaceAll('\\', '\\\\').replaceAll(quote, `\\${quote}`);
-  return `${quote}${escaped}${quote}`;
-}

@@ -11,20 +11,11 @@ import type { ResolvedModule } from './resolved';
 export type { Degrees } from './moduleGrid';
 
 /** The degrees that `parallelism` and every one of `modules` have alike. */
-export type DegreeFields = Pick<
-  Section<ModuleKeys>,
-  | 'tp'
-  | 'gtp_remat'
-  | 'num_weight_shards'
-  | 'cp'
-  | 'pp'
-  | 'dp'
-  | 'ep'
-  | 'expt_tp'
-  | 'expt_gtp_remat'
-  | 'expt_num_weight_shards'
-  | 'expt_dp'
->;
+const DEGREES = [
+  ...(['tp', 'gtp_remat', 'num_weight_shards', 'cp', 'pp', 'dp'] as const),
+  ...(['ep', 'expt_tp', 'expt_gtp_remat', 'expt_num_weight_shards', 'expt_dp'] as const),
+] as const;
+export type DegreeFields = Pick<Section<ModuleKeys>, (typeof DEGREES)[number]>;
 
 /** One grid as the file has it: its fields with their places, and the numbers that follow from them. */
 export interface ModuleFacts {
@@ -217,21 +208,8 @@ function parallelismFacts(root: Section<RootKeys>, world: WorldFacts, framework:
 function unwrittenDegrees({ parallelism }: Section<RootKeys>): DegreeFields | undefined {
   const { span, keySpan } = parallelism;
   const field = { written: false, value: undefined, span, keySpan };
-  return parallelism.written
-    ? undefined
-    : {
-        tp: field,
-        gtp_remat: field,
-        num_weight_shards: field,
-        cp: field,
-        pp: field,
-        dp: field,
-        ep: field,
-        expt_tp: field,
-        expt_gtp_remat: field,
-        expt_num_weight_shards: field,
-        expt_dp: field,
-      };
+  // every degree is given its field
+  return parallelism.written ? undefined : (Object.fromEntries(DEGREES.map((name) => [name, field])) as DegreeFields);
 }
 
 /** The ranks of the whole grid: those of the world, and those that are not launched. */

@@ -22,9 +22,6 @@ export interface SyncConflict {
   readonly exited: readonly number[];
 }
 
-/** The broken local TP slots of one replica. */
-export type FaultySlots = readonly [dp: number, slots: readonly number[]];
-
 /**
  * The largest TP size for which nonuniform TP is computed slot by slot: the slots of a replica lie in one NVLink domain, and the
  * largest of those has 576 GPUs.
@@ -43,7 +40,10 @@ export function isNtpGrid(dense: readonly Dim[]): boolean {
   return names.join() === ['tp', 'cp', 'dp'].filter((name) => names.includes(name)).join();
 }
 
-/** The slots followed by the highest of the others, up to `count` slots in all; ascending. */
+/**
+ * The slots followed by the highest of the others, up to `count` slots in all; ascending: the spares of a hit replica where the
+ * worst has `count` (`compute_uniform_tp_spares_with_parity` in megatron/core/distributed/nonuniform_tp.py).
+ */
 export function paddedSlots(tpBase: number, slots: readonly number[], count: number): number[] {
   const padded = new Set(slots);
   for (let slot = tpBase - 1; slot >= 0 && padded.size < count; slot--) {
@@ -55,18 +55,6 @@ export function paddedSlots(tpBase: number, slots: readonly number[], count: num
 /** The last `tpSpares` slots: those that exit where the file names none. */
 export function lastSlots({ tpBase, tpSpares }: Pick<ResolvedNtp, 'tpBase' | 'tpSpares'>): number[] {
   return paddedSlots(tpBase, [], tpSpares);
-}
-
-/**
- * The spares that all hit replicas need alike: as many as the worst has, the others padded from their highest healthy
- * slots (`compute_uniform_tp_spares_with_parity` in megatron/core/distributed/nonuniform_tp.py).
- */
-export function uniformSpares(
-  tpBase: number,
-  faulty: readonly FaultySlots[],
-): { tpSpares: number; nonActive: [dp: number, slots: number[]][] } {
-  const tpSpares = faulty.reduce((most, [, slots]) => Math.max(most, slots.length), 0);
-  return { tpSpares, nonActive: faulty.map(([dp, slots]) => [dp, paddedSlots(tpBase, slots, tpSpares)]) };
 }
 
 /** The faulty slots of each replica, from global ranks. */
@@ -305,17 +293,14 @@ function firstWithout(some: { has(value: number): boolean }, from: number, to: n
   return value < to ? value : null;
 }
 
-/** Two context-parallel slices of one replica that keep different slots. */
-export interface UnlikeSlices {
-  readonly dp: number;
-  /** The first slice that differs from slice 0. */
-  readonly cp: number;
-}
-
 /**
- * The first reduced replica whose slices do not keep the same slots; null where there is none. Its cost grows with the map.
+ * The first reduced replica whose slices do not keep the same slots, and the first slice that differs from slice 0; null where there
+ * is none. Its cost grows with the map.
  */
-export function firstUnlikeSlices(ntp: ResolvedNtp, shape: NtpShape): UnlikeSlices | null {
+export function firstUnlikeSlices(
+  ntp: ResolvedNtp,
+  shape: NtpShape,
+): { readonly dp: number; readonly cp: number } | null {
   for (const [dp, { slices }] of byReplica(ntp)) {
     if (slices.size === 0 || dp >= ntp.numReducedTpDpRanks) {
       continue;

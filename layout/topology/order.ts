@@ -65,7 +65,7 @@ export function missingDim(order: string, sizes: OrderSizes): OrderDim | null {
  * names anywhere in the text: `tp` is always found, in `gtp_remat`, and fails later without a message.
  * @param order with `gtp_remat` in it
  */
-export function missingMessage(order: string, sizes: OrderSizes): string | null {
+function missingMessage(order: string, sizes: OrderSizes): string | null {
   const text = order.toLowerCase();
   const dim = DIMS.find((name) => !text.includes(name) && sizes[name] !== 1);
   // the missing space is Megatron's
@@ -87,15 +87,10 @@ export function orderedDims(order: string, sizes: OrderSizes): Dim[] | null {
 }
 
 /** Groups of larger worlds are not listed: nobody reads them, and listing them would slow each keystroke. */
-export const MAX_LISTED_RANKS = 4096;
+const MAX_LISTED_RANKS = 4096;
 
-export const UNEQUAL_DP =
+const UNEQUAL_DP =
   'When not using pp-last rank ordering, the data parallel size of the attention and moe layers must be the same';
-
-/** The error for pipeline groups that differ. */
-export function unequalPipelines(dense: string, expert: string): string {
-  return `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${dense} and ${expert}`;
-}
 
 /**
  * The first error of `initialize_model_parallel` for an order that names a dimension twice or leaves one out; null where it raises
@@ -127,7 +122,9 @@ function pipelinesPrediction(own: PipelineGroups | null, other: PipelineGroups |
   if (!own || !other || own.failure || other.failure) {
     return own?.failure ?? other?.failure ?? null;
   }
-  return own.listed === other.listed ? null : unequalPipelines(own.listed, other.listed);
+  return own.listed === other.listed
+    ? null
+    : `Pipeline parallel groups are expected to be the same for Non-Expert and Expert part,     but got ${own.listed} and ${other.listed}`;
 }
 
 interface PipelineGroups {

@@ -3,6 +3,7 @@ import {
   activeSlots,
   check,
   countsAsReduced,
+  paddedSlots,
   processGroups,
   type ResolvedNtp,
   replacementGroups,
@@ -10,7 +11,6 @@ import {
   spareRanks,
   syncConflicts,
   syncStates,
-  uniformSpares,
 } from '../../layout';
 import { loadGolden, testLayouts, verdictOf } from './golden';
 import { type ParallelInput, parallelText } from './inputs';
@@ -90,9 +90,11 @@ function isTrap({ input, expect: golden }: (typeof cases)[number]): boolean {
 
 describe('nonuniform TP', () => {
   test.each(ofKind('spares'))('$id: spares with parity', ({ input, expect: golden }) => {
-    const { tpSpares, nonActive } = uniformSpares(input.tp_base ?? 0, input.faulty_gpu_map ?? []);
-    expect(tpSpares).toBe(golden.tp_spares);
-    expect(nonActive).toEqual(golden.non_active_ranks_per_dp);
+    const faulty = input.faulty_gpu_map ?? [];
+    const count = Math.max(0, ...faulty.map(([, slots]) => slots.length));
+    expect(count).toBe(golden.tp_spares);
+    const padded = faulty.map(([dp, slots]) => [dp, paddedSlots(input.tp_base ?? 0, slots, count)]);
+    expect(padded).toEqual(golden.non_active_ranks_per_dp);
   });
 
   test.each(ofKind('active'))('$id: active slots', ({ input, expect: golden }) => {

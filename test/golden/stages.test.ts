@@ -11,7 +11,6 @@ interface Expect {
   /** The same by the command line. */
   readonly cli?: { readonly ok: boolean; readonly error: GoldenError | null };
   readonly vpp?: number | null;
-  readonly mtp_standalone?: boolean;
   readonly stages?: readonly (readonly (readonly string[])[])[];
   readonly layers: unknown;
   readonly layers_error?: GoldenError | null;
@@ -57,10 +56,7 @@ describe.each(['pipeline_layout', 'pipeline_split'])('%s', (file) => {
     }
     if (golden.stages) {
       const { layout, vpp } = pipeline;
-      const { mtp_standalone, stages } = golden;
-      expect({ vpp, mtp_standalone: layout?.mtpStandalone, stages: layout?.stages }).toEqual({
-        ...{ vpp: golden.vpp, mtp_standalone, stages },
-      });
+      expect({ vpp, stages: layout?.stages }).toEqual({ vpp: golden.vpp, stages: golden.stages });
     }
     const placed = expectResult(
       attempt(() => placeLayers(pipeline)),

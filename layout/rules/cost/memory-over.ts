@@ -1,10 +1,9 @@
 import { costJobs } from '../../cost/fromLayout';
 import type { CostJob } from '../../cost/job';
+import { keyEdits, type SectionName } from '../../cost/keyChanges';
 import { fullestOf, memoryOf, type StageMemory } from '../../cost/memory';
-import type { Edit, Fix } from '../../diagnostic';
-import { lineBreak, setKey } from '../../format/edit';
+import type { Fix } from '../../diagnostic';
 import { gibibytes } from '../../format/quantities';
-import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { job } from '../examples';
 import { suggestion } from '../fixes';
@@ -66,41 +65,23 @@ function reportOf(
 }
 
 /** Single changes after which the fullest stage fits, the cheapest in time first. */
-function waysOut({ text, root }: LayoutFacts, job: CostJob, memory: number): (Fix | null)[] {
+function waysOut(facts: LayoutFacts, job: CostJob, memory: number): (Fix | null)[] {
   const fits = (change: Partial<CostJob>) => (fullestStage({ ...job, ...change })?.totalBytes ?? 0) <= memory;
   const optimizer = { ...job.optimizer, distributed: true };
   const shard = !job.optimizer.distributed && fits({ optimizer });
   const full = job.recompute.granularity !== 'full' && fits({ recompute: { granularity: 'full', layers: null } });
+  const write = (title: string, section: SectionName, keys: Readonly<Record<string, string>>) =>
+    suggestion(
+      title,
+      keyEdits(
+        facts,
+        Object.entries(keys).map(([key, value]) => ({ section, key, value })),
+      ) ?? [null],
+    );
   return [
-    shard
-      ? suggestion('Use the distributed optimizer', [
-          writeKey(text, 'optimizer', root.optimizer, 'use_distributed_optimizer', 'true'),
-        ])
-      : null,
-    full && !root.recompute.written
-      ? suggestion('Recompute all layers', [
-          appendLines(text, 'recompute: {granularity: full, method: uniform, num_layers: 1}'),
-        ])
+    shard ? write('Use the distributed optimizer', 'optimizer', { use_distributed_optimizer: 'true' }) : null,
+    full && !facts.root.recompute.written
+      ? write('Recompute all layers', 'recompute', { granularity: 'full', method: 'uniform', num_layers: '1' })
       : null,
   ];
-}
-
-/** The edit that gives a key of a section a value, with the section where it is not there; null where it cannot be made. */
-function writeKey(
-  text: string,
-  section: string,
-  field: Field<{ readonly [key: string]: Field<unknown> }>,
-  key: string,
-  value: string,
-): Edit | null {
-  const own = field.value?.[key];
-  if (!field.written) {
-    return appendLines(text, `${section}: {${key}: ${value}}`);
-  }
-  return own ? setKey(text, field.span, key, own, value) : null;
-}
-
-function appendLines(text: string, line: string): Edit {
-  const end = text.trimEnd().length;
-  return { span: { start: end, end }, newText: `${lineBreak(text)}${line}` };
 }

@@ -1,7 +1,7 @@
 import { DEFAULT_ORDER } from '../../format/keys';
 import { Grid } from '../../grid/grid';
-import { parallelismDims } from '../../topology/generators';
-import { MAX_LISTED_RANKS, UNEQUAL_DP, unequalPipelines } from '../../topology/order';
+import { generatorSizes, injectsGtp, parallelismDims } from '../../topology/generators';
+import { orderPrediction } from '../../topology/order';
 import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { stopsLater } from '../later';
@@ -37,12 +37,14 @@ export const orderExpertMismatch: Rule = {
     ].join('-');
     const fixes = [...new Set([last, DEFAULT_ORDER])].map((better) => changeFix('order', field, better));
     const related = writtenRelated('ep', module.fields.ep);
+    const sizes = generatorSizes(module);
+    const predicts = sizes && orderPrediction(order, sizes.dense, sizes.expert, injectsGtp(facts.root, module));
     if (!order.endsWith('pp') && (degrees?.pp ?? 1) > 1 && dp !== exptDp) {
       yield {
         message: `dp is ${dp} and expt_dp ${exptDp}, which needs an order that ends in pp. Write ${last}.${stopsLater(facts, 'makes its process groups')}`,
         span,
         related,
-        predicts: UNEQUAL_DP,
+        predicts,
         fixes,
       };
       return;
@@ -54,7 +56,7 @@ export const orderExpertMismatch: Rule = {
         message: `In this order pipelines of dense layers join ranks ${strideOfPp(dense)} apart, those of experts ranks ${strideOfPp(expert)} apart. Write ${last}.${stopsLater(facts, 'makes its process groups')}`,
         span,
         related,
-        predicts: dense.size <= MAX_LISTED_RANKS ? unequalPipelines(listed(dense), listed(expert)) : null,
+        predicts,
         fixes,
       };
     }
@@ -65,11 +67,4 @@ export const orderExpertMismatch: Rule = {
 function strideOfPp(grid: Grid): number {
   const axis = grid.axes.find(({ name }) => name === 'pp');
   return axis && axis.size > 1 ? axis.stride : 0;
-}
-
-/** All pipeline groups as Python prints them. */
-function listed(grid: Grid): string {
-  const groups = grid.groups(['pp']);
-  const lists = Array.from({ length: groups.count }, (_, i) => `[${groups.ranks(i).join(', ')}]`);
-  return `[${lists.join(', ')}]`;
 }

@@ -1,3 +1,4 @@
+import { gcd } from '../../grid/arithmetic';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
 import { changeFix, changes } from '../fixes';
@@ -206,8 +207,4 @@ function tokensReport({ rl }: Rollouts, { role, sharing, isDynamic, maxTokens }:
         predicts: `max_token_len must be greater than the sequence length. Got max_token_len=${room} and max_seq_len=${longest}`,
         fixes: field.written ? [changeFix('max_tokens_per_gpu', field, needed)] : [],
       };
-}
-
-function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b);
 }

@@ -1,7 +1,7 @@
 import type { Related } from '../../diagnostic';
 import { memoizeRecent } from '../../memoize';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { pythonString, pythonTuple } from '../numbers';
+import { repr } from '../../topology/python';
 
 /** A module whose place in the world is known: ranks `[start, end)`. */
 export interface ModuleSpan {
@@ -85,7 +85,7 @@ function sharingPairs(placed: readonly ModuleSpan[]): [ModuleSpan, ModuleSpan][]
 
 /** How examples/mimo/training/topology.py prints the modules' ranges. */
 export function rangesOf(placed: readonly ModuleSpan[]): string {
-  return `{${placed.map(({ name, start, end }) => `${pythonString(name)}: ${pythonTuple(start, end)}`).join(', ')}}`;
+  return `{${placed.map(({ name, start, end }) => `${repr(name)}: (${start}, ${end})`).join(', ')}}`;
 }
 
 export const rangeText = (start: number, end: number): string =>

@@ -15,8 +15,6 @@ export interface LayerLayout {
   readonly vpp: number;
   /** The layers of each stage: `stages[vpp stage][pp rank]`. */
   readonly stages: readonly (readonly (readonly LayerKind[])[])[];
-  /** Whether MTP layers stand on another pipeline rank than the last. */
-  readonly mtpStandalone: boolean;
 }
 
 /** The longest layout that is read once its repetitions are written out, in characters: more layers than any model has. */
@@ -69,7 +67,7 @@ function repeated(text: string, pattern: RegExp): string {
  * Lays the stages of a layout over `pp` ranks: the k-th stage is of pipeline rank `k mod pp` and virtual stage `k div pp`
  * (`PipelineParallelLayerLayout.__init__`). Only inside `attempt`.
  */
-export function readLayerLayout(input: LayerLayoutInput, pp: number): Omit<LayerLayout, 'mtpStandalone'> {
+export function readLayerLayout(input: LayerLayoutInput, pp: number): LayerLayout {
   const rows: readonly unknown[] = typeof input === 'string' ? parseLayerString(input) : input;
   if (!rows.every(Array.isArray)) {
     raise(
@@ -104,15 +102,8 @@ function kindOf(layer: unknown): LayerKind {
   return KINDS.find((kind) => kind === name) ?? raise('AssertionError', `${name} is not a valid LayerType`);
 }
 
-/**
- * Checks that a layout holds the model's layers (`PipelineParallelLayerLayout.validate_layer_layout`). Only inside `attempt`.
- * @returns whether MTP stands on another rank than the last
- */
-export function validateLayers(
-  { pp, stages }: Omit<LayerLayout, 'mtpStandalone'>,
-  numLayers: number,
-  mtp: number | null,
-): boolean {
+/** Checks that a layout holds the model's layers (`PipelineParallelLayerLayout.validate_layer_layout`). Only inside `attempt`. */
+export function validateLayers({ stages }: LayerLayout, numLayers: number, mtp: number | null): void {
   const all = stages.flat(2);
   const count = (kind: LayerKind) => all.filter((layer) => layer === kind).length;
   const [first, last] = [all[0], all.at(-1)];
@@ -136,16 +127,13 @@ export function validateLayers(
     // the message ends here, as the rest of it is not part of the assert
     'Currently we restrict that the MTP should be always in the last ',
   );
-  const lastStages = stages.at(-1) ?? [];
   assertThat(
-    lastStages.every((stage) => !stage.includes('mtp') || stage.filter((layer) => layer === 'mtp').length === mtp),
+    (stages.at(-1) ?? []).every(
+      (stage) => !stage.includes('mtp') || stage.filter((layer) => layer === 'mtp').length === mtp,
+    ),
     'All of the MTP layers must be in the same one virtual pipeline stage',
   );
   if (count('encoder') > 0) {
     raise('NotImplementedError', 'Encoder layer is not supported for flexible pipeline layout');
   }
-  return lastStages
-    .slice(0, pp - 1)
-    .flat()
-    .includes('mtp');
 }

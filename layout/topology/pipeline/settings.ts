@@ -80,8 +80,8 @@ function withLayout(settings: PipelineSettings, input: LayerLayoutInput): Pipeli
     vpp === null || vpp === layout.vpp,
     `virtual_pipeline_model_parallel_size conflicts with pipeline_model_parallel_layout, (self.virtual_pipeline_model_parallel_size=${vpp},  detected_vpp_size=${layout.vpp})`,
   );
-  const mtpStandalone = validateLayers(layout, numLayers, mtp);
-  return { ...settings, vpp: vpp ?? (layout.vpp > 1 ? layout.vpp : null), layout: { ...layout, mtpStandalone } };
+  validateLayers(layout, numLayers, mtp);
+  return { ...settings, vpp: vpp ?? (layout.vpp > 1 ? layout.vpp : null), layout };
 }
 
 /** The checks of a first or last stage of another size, in the order of `TransformerConfig`. Only inside `attempt`. */

@@ -62,6 +62,7 @@ function gpt3(change: Partial<CostJob> & { readonly pp?: number; readonly vpp?: 
     optimizer: {
       paramBytes: 2,
       gradBytes: 4,
+      gradCopyBytes: 0,
       stateBytes: 12,
       savedStateBytes: 12,
       copyBytes: 0,

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { check } from '../check';
 import { type Estimate, type EstimateResult, estimateOf } from './estimate';
 import { costJobs, type JobOfLayout } from './fromLayout';
+import { memoryOf } from './memory';
+import { trainedParameters } from './states';
 
 const LLAMA = `layout: 1
 cluster: {nodes: 8, gpus_per_node: 8, gpu: H100-80GB}
@@ -205,4 +207,17 @@ test('what no formula is for is refused by name', () => {
   expect(reason(LLAMA.replace('optimizer: {', 'optimizer: {optimizer: soap, '))).toBe(
     'the optimizer soap is not estimated',
   );
+});
+
+test('gradients in fp16 stay narrow, and the optimizer copies them in fp32 when the activations are gone', () => {
+  const of = (type: string) => {
+    const text = LLAMA.replace('vocab_size: 128256', `vocab_size: 128256\n  params_dtype: ${type}`);
+    const { job } = jobOf(text.replace('use_distributed_optimizer: true', 'use_distributed_optimizer: false'));
+    return { job, memory: memoryOf(job)[3] };
+  };
+  const [narrow, wide] = [of('fp16'), of('bf16')];
+  expect([narrow.job.optimizer.gradBytes, wide.job.optimizer.gradBytes]).toEqual([2, 4]);
+  const { dense } = trainedParameters(narrow.job, 3);
+  expect((wide.memory?.statesBytes ?? 0) - (narrow.memory?.statesBytes ?? 0)).toBe(2 * dense);
+  expect(narrow.memory?.activationsBytes).toBe(Math.max(wide.memory?.activationsBytes ?? 0, 4 * dense));
 });

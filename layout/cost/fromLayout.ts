@@ -362,7 +362,8 @@ class Reader {
 
   #optimizer(): CostOptimizer {
     const optimizer = this.#root.optimizer.value;
-    const single = this.module.model.value?.params_dtype.value === 'fp32';
+    const type = this.module.model.value?.params_dtype.value;
+    const single = type === 'fp32';
     const aware = optimizer?.use_precision_aware_optimizer.value ?? false;
     const narrow = (dtype: string | undefined): number => (aware && dtype !== undefined ? (BYTES_OF[dtype] ?? 4) : 4);
     const main = narrow(optimizer?.main_params_dtype.value);
@@ -370,14 +371,18 @@ class Reader {
     const count = MOMENTS[optimizer?.optimizer.value ?? 'adam'] ?? types.length;
     const moments = types.slice(0, count).reduce((bytes, dtype) => bytes + narrow(dtype), 0);
     const linear = this.#linearBytes(single);
-    const inBf16 =
-      optimizer?.grad_reduce_in_bf16.value === true || (aware && optimizer?.main_grads_dtype.value === 'bf16');
+    // gradients of fp16 stay as they are, those of bf16 are added up in fp32 unless the file says otherwise (megatron/training/arguments.py)
+    const inHalf =
+      type === 'fp16' ||
+      optimizer?.grad_reduce_in_bf16.value === true ||
+      (aware && optimizer?.main_grads_dtype.value === 'bf16');
     const offloaded = optimizer?.optimizer_cpu_offload.value ?? false;
     const distributed = optimizer?.use_distributed_optimizer.value ?? false;
     const overlaps = this.#overlaps(distributed);
     return {
       ...linear,
-      gradBytes: inBf16 && !single ? 2 : 4,
+      gradBytes: inHalf && !single ? 2 : 4,
+      gradCopyBytes: inHalf && !single && !aware && this.#fsdp() === 'no_shard' ? 4 : 0,
       stateBytes: offloaded ? 0 : single ? 4 * count : main + moments,
       // weights in fp32 are their own main copy, unless the distributed optimizer cuts them anew
       savedStateBytes: 4 * (single && !distributed ? count : count + 1),

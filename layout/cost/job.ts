@@ -147,6 +147,8 @@ export interface CostOptimizer {
   /** Bytes a parameter of a linear layer of narrower copies that matrix products read. */
   readonly copyBytes: number;
   readonly gradBytes: number;
+  /** Bytes a parameter of the copies in fp32 that the optimizer makes of narrower gradients for its step. */
+  readonly gradCopyBytes: number;
   readonly stateBytes: number;
   /** Bytes a parameter of these states in a checkpoint, which holds them in fp32 wherever and however the job keeps them. */
   readonly savedStateBytes: number;

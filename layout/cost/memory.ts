@@ -3,13 +3,13 @@ import { logitBytes, recomputedLayer, stageActivations } from './activations';
 import { stageCollectives } from './collectives';
 import { type GroupPlacements, groupPlacements } from './groupPlacement';
 import { type CostJob, shapeOf } from './job';
-import { stateBytes, unshardedBytes } from './states';
+import { stateBytes, unshardedBytes, updatedParameters } from './states';
 
 /** What one rank of a pipeline stage holds, in bytes. */
 export interface StageMemory {
   readonly statesBytes: number;
   readonly workspaceBytes: number;
-  /** Of micro-batches under way, with the layers that FSDP holds whole meanwhile. */
+  /** Of micro-batches under way, with the layers that FSDP holds whole meanwhile; or of the optimizer's copies of gradients, where these are more. */
   readonly activationsBytes: number;
   /** The highest of the allocator's own readings in a step: communicators and the CUDA context stand apart. */
   readonly peakBytes: number;
@@ -48,8 +48,10 @@ function stageMemory(job: CostJob, stage: number, groups: number): StageMemory {
   const workspaceBytes = job.hardware.gpu.workspaceBytes;
   const logits = loss ? logitBytes(job) * (1 + mtp) : 0;
   // logits and a recomputed layer do not meet: the logits are gone when the first layer is computed again
-  const activationsBytes =
+  const passes =
     stageActivations(job, stage) + Math.max(logits, recomputedLayer(job, stage)) + unshardedBytes(job, stage);
+  // the optimizer copies narrow gradients when the activations are gone (`_copy_model_grads_to_main_grads`, megatron/core/optimizer)
+  const activationsBytes = Math.max(passes, updatedParameters(job, stage) * job.optimizer.gradCopyBytes);
   const peakBytes = statesBytes + workspaceBytes + activationsBytes;
   const interval = [peakBytes * PEAK_INTERVAL[0], peakBytes * PEAK_INTERVAL[1]] as const;
   const communicatorsBytes = groups * BYTES_PER_COMMUNICATOR;

@@ -106,6 +106,7 @@ const jobs: fc.Arbitrary<CostJob> = fc
       optimizer: {
         paramBytes: 2,
         gradBytes: 4,
+        gradCopyBytes: 0,
         stateBytes: 12,
         savedStateBytes: 12,
         copyBytes: 0,

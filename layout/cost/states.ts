@@ -17,6 +17,22 @@ export function trainedParameters(job: WeightJob, stage: number): ParameterCount
   return job.lora ? adapterParameters(job, shapeOf(job, stage)) : stageParameters(job, stage);
 }
 
+/** Over how many ranks sharded parameters of each kind are spread. */
+const shardsOf = ({ degrees, optimizer }: WeightJob): ParameterCount => ({
+  dense: Math.max(1, (degrees.dp * degrees.cp) / optimizer.instances),
+  expert: Math.max(1, degrees.exptDp / optimizer.instances),
+});
+
+/** Parameters that a rank holds of these, all or its share. */
+const heldOf = (job: WeightJob, { dense, expert }: ParameterCount, isSharded: boolean): number => {
+  const shards = shardsOf(job);
+  return isSharded ? dense / shards.dense + expert / shards.expert : dense + expert;
+};
+
+/** Parameters that a rank's optimizer updates, and whose states it holds. */
+export const updatedParameters = (job: WeightJob, stage: number): number =>
+  heldOf(job, trainedParameters(job, stage), job.optimizer.distributed || job.fsdp !== 'no_shard');
+
 /**
  * Bytes of parameters, gradients and optimizer states on one rank of a pipeline stage.
  * Source: megatron/core/optimizer/distrib_optimizer.py (6 + 12 / (dp x cp) bytes a parameter in bf16 with fp32 gradients, 18
@@ -24,22 +40,18 @@ export function trainedParameters(job: WeightJob, stage: number): ParameterCount
  * layers are narrower.
  */
 export function stateBytes(job: CostJob, stage: number): number {
-  const { degrees, optimizer, lora } = job;
+  const { optimizer, lora, fsdp } = job;
   const all = stageParameters(job, stage);
   const trained = trainedParameters(job, stage);
-  const shards = Math.max(1, (degrees.dp * degrees.cp) / optimizer.instances);
-  const expertShards = Math.max(1, degrees.exptDp / optimizer.instances);
   const vocabulary = vocabularyParameters(job) * vocabularies(job, stage);
-  const held = (parameters: number, spread: number) =>
-    job.fsdp === 'optim_grads_params' ? parameters / spread : parameters;
-  const linear = held(all.dense - vocabulary, shards) + held(all.expert, expertShards);
-  const adapters = lora ? held(trained.dense, shards) + held(trained.expert, expertShards) : 0;
+  const held = (parameters: ParameterCount) => heldOf(job, parameters, fsdp === 'optim_grads_params');
+  const spreadsGradients = fsdp === 'optim_grads' || fsdp === 'optim_grads_params';
   return (
-    linear * (optimizer.paramBytes + optimizer.copyBytes) +
-    held(vocabulary, shards) * Math.max(HALF, optimizer.paramBytes) +
-    adapters * HALF +
-    trained.dense * trainedBytes(job, shards) +
-    trained.expert * trainedBytes(job, expertShards)
+    held({ ...all, dense: all.dense - vocabulary }) * (optimizer.paramBytes + optimizer.copyBytes) +
+    held({ dense: vocabulary, expert: 0 }) * Math.max(HALF, optimizer.paramBytes) +
+    (lora ? held(trained) * HALF : 0) +
+    heldOf(job, trained, spreadsGradients) * optimizer.gradBytes +
+    updatedParameters(job, stage) * optimizer.stateBytes
   );
 }
 
@@ -47,14 +59,6 @@ export function stateBytes(job: CostJob, stage: number): number {
 function vocabularies(job: CostJob, stage: number): number {
   const { embedding, loss } = shapeOf(job, stage);
   return (embedding ? 1 : 0) + (loss && (job.model.untied || job.stages.length > 1) ? 1 : 0);
-}
-
-/** Bytes of gradient and optimizer states of a parameter. @param shards over how many ranks a sharded part is spread */
-function trainedBytes({ optimizer, fsdp }: CostJob, shards: number): number {
-  const { gradBytes, stateBytes: states, distributed } = optimizer;
-  const sharded = distributed || fsdp !== 'no_shard';
-  const perGradient = fsdp === 'optim_grads' || fsdp === 'optim_grads_params' ? gradBytes / shards : gradBytes;
-  return perGradient + (sharded ? states / shards : states);
 }
 
 /** Layers that are whole at a time under FSDP: one that is computed, and one that is gathered or reduced meanwhile. */

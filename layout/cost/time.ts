@@ -11,7 +11,7 @@ import {
   shapeOf,
 } from './job';
 import { fullestOf, memoryOf } from './memory';
-import { trainedParameters } from './states';
+import { trainedParameters, updatedParameters } from './states';
 import { sentBytes } from './traffic';
 import { blockWork, lossWork, recomputedWork, type Work } from './work';
 
@@ -44,7 +44,7 @@ export interface Calibration {
 export const MEGATRON: Calibration = {
   matrix: 1,
   attention: 0.8,
-  unfused: 0.85,
+  unfused: 0.7,
   experts: 1.6,
   memory: 0.9,
   nvlink: 0.72,
@@ -289,14 +289,10 @@ class Clock {
 
   /** Reading and writing parameters, gradients and states once. */
   #optimizer(stage: number): number {
-    const { optimizer, degrees, hardware } = this.job;
-    const { dense, expert } = trainedParameters(this.job, stage);
-    const shards = optimizer.distributed ? Math.max(1, (degrees.dp * degrees.cp) / optimizer.instances) : 1;
-    const expertShards = optimizer.distributed ? Math.max(1, degrees.exptDp / optimizer.instances) : 1;
-    const bytes = optimizer.paramBytes + 2 * optimizer.gradBytes + 2 * optimizer.stateBytes;
-    return (
-      ((dense / shards + expert / expertShards) * bytes) / (hardware.gpu.memoryBytesPerSecond * this.calibration.memory)
-    );
+    const { optimizer, hardware } = this.job;
+    const { paramBytes, gradBytes, gradCopyBytes, stateBytes } = optimizer;
+    const bytes = updatedParameters(this.job, stage) * (paramBytes + 2 * (gradBytes + gradCopyBytes + stateBytes));
+    return bytes / (hardware.gpu.memoryBytesPerSecond * this.calibration.memory);
   }
 
   /** Operations of one forward pass. */

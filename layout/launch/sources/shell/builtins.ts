@@ -5,7 +5,7 @@ import { DONE, type Outcome, UNKNOWN } from './commandOutcome';
 import { commandVerdict } from './conditions';
 import { joined } from './expand';
 import type { Shell } from './shell';
-import { type Arg, bounded, literal, placeOf, type Text, textAt, textOf, unknownText, word } from './words';
+import { type Arg, bounded, literal, placeOf, type Text, textAt, textOf, unknownText } from './words';
 
 /** What builtins need of the interpreter. */
 export interface BuiltinShell extends Shell {
@@ -151,23 +151,13 @@ function read(shell: BuiltinShell, args: readonly Arg[]): Outcome {
   const known = shell.stdin === null ? null : literal(shell.stdin);
   const separator = shell.state.variables.get('IFS');
   const ifs = separator?.kind === 'scalar' ? (literal(separator.text) ?? ' ') : ' ';
-  const target = names.findLast((name) => /^[A-Za-z_]\w*$/.test(name));
+  const targets = names.filter((one) => /^[A-Za-z_]\w*$/.test(one));
+  const [target] = targets;
   if (shell.stdin && target && names.includes('-d')) {
     shell.assign(target, { kind: 'scalar', text: shell.stdin });
     return DONE;
   }
-  const toArray = names.some((name) => /^-\w*a$/.test(name));
-  if (known !== null && target && toArray && !known.includes('\n')) {
-    const place = (shell.stdin && placeOf(shell.stdin)) || shell.source.place(0);
-    const parts = ifs.trim() === '' ? known.trim().split(/\s+/) : known.split(ifs.charAt(0));
-    shell.assign(target, {
-      kind: 'array',
-      items: parts.filter((part) => part !== '').map((part) => word(textAt(part, place, true))),
-    });
-    return DONE;
-  }
-  const targets = names.filter((one) => /^[A-Za-z_]\w*$/.test(one));
-  if (known !== null && targets.length > 0 && !toArray && !names.some((name) => /^-\w*[dnNtu]/.test(name))) {
+  if (known !== null && targets.length > 0 && !names.some((name) => /^-\w*[adnNtu]/.test(name))) {
     assignFields(shell, known, targets, ifs);
     return DONE;
   }

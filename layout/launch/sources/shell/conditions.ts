@@ -169,10 +169,8 @@ const NUMERIC: Readonly<Record<string, (x: number, y: number) => boolean>> = {
 };
 
 function sameVerdict(shell: Shell, left: Text, right: Text, glob: boolean): Verdict {
-  // `[ "x$X" = x ]` and `[ "$X" = "" ]` ask whether a variable is empty
-  const rest = withoutPrefix(left, right);
-  if (rest) {
-    return isEmpty(shell, rest);
+  if (literal(right) === '') {
+    return isEmpty(shell, left);
   }
   const [a, b] = [compared(shell, left), compared(shell, right)];
   if (a === null || b === null) {
@@ -183,14 +181,4 @@ function sameVerdict(shell: Shell, left: Text, right: Text, glob: boolean): Verd
     return null;
   }
   return glob && right.some((piece) => piece.kind === 'text' && /[*?[]/.test(piece.text)) ? matchesGlob(a, b) : a === b;
-}
-
-/** What a comparison with a constant leaves of a text that is a variable after that constant; null for other comparisons. */
-function withoutPrefix(left: Text, right: Text): Text | null {
-  const constant = literal(right);
-  const [first] = left;
-  if (constant === '') {
-    return left;
-  }
-  return first?.kind === 'text' && first.text === constant && left.length > 1 ? left.slice(1) : null;
 }

@@ -368,21 +368,17 @@ function parameterExpansion(shell: Shell, part: ParameterExpansionPart): Expande
   return operation ? operate(shell, subject, operation, part) : subject;
 }
 
-/** What an expansion works on: a variable, one of its items, or what a variable names. */
+/** What an expansion works on: a variable, or one of its items. */
 function subjectOf(shell: Shell, part: ParameterExpansionPart): Expanded {
-  if (part.prefix === '!' && part.operation?.type !== 'Names') {
-    const inner = parameter(shell, part.parameter);
-    const name = 'text' in inner ? literal(inner.text) : null;
-    return name !== null && /^\w+$/.test(name) ? parameter(shell, name) : { text: unknownText('branch', part.text) };
+  if (part.prefix === '!') {
+    // under 1 % of the values of scripts stand in what a variable names
+    return { text: unknownText('branch', part.text) };
   }
   if (!part.index || part.parameter === 'BASH_SOURCE') {
     return parameter(shell, part.parameter);
   }
   const variable = shell.state.variables.get(part.parameter);
   if (part.index.text === '@' || part.index.text === '*') {
-    if (variable?.kind === 'map') {
-      return { items: [...(part.prefix === '!' ? [] : variable.entries.values())].map(word) };
-    }
     return variable?.kind === 'array' ? { items: variable.items } : parameter(shell, part.parameter);
   }
   return itemOf(shell, part, variable);
@@ -397,21 +393,12 @@ function itemOf(shell: Shell, part: ParameterExpansionPart, variable: Variable |
   if (key === null) {
     return unknown;
   }
-  if (variable.kind === 'map') {
-    return { text: variable.entries.get(key) ?? [] };
-  }
-  const named = shellNumber(key) ?? indexNamed(shell, key);
+  const named = shellNumber(key);
   if (variable.kind !== 'array' || named === null || variable.items.some(({ kind }) => kind === 'choice')) {
     return variable.kind === 'scalar' && named === 0 ? { text: variable.text } : unknown;
   }
   const item = variable.items.at(named);
   return { text: item?.kind === 'word' ? item.text : [] };
-}
-
-function indexNamed(shell: Shell, name: string): number | null {
-  const value = parameter(shell, name);
-  const known = 'text' in value ? literal(value.text) : null;
-  return known === null ? null : shellNumber(known);
 }
 
 function lengthOf(shell: Shell, subject: Expanded, part: ParameterExpansionPart): Text {
@@ -436,7 +423,7 @@ function operate(
     return defaulted(shell, subject, operation, part);
   }
   if ('items' in subject) {
-    return operation.type === 'Slice' ? slicedItems(shell, subject.items, operation, part) : subject;
+    return operation.type === 'Slice' ? { text: unknownText('branch', part.text) } : subject;
   }
   const known = literal(subject.text);
   if (known === null) {
@@ -474,27 +461,6 @@ function defaulted(
     shell.assign(part.parameter, { kind: 'scalar', text: value });
   }
   return { text: value };
-}
-
-function slicedItems(
-  shell: Shell,
-  items: readonly Arg[],
-  { offset, length }: Extract<ParameterOperation, { type: 'Slice' }>,
-  part: ParameterExpansionPart,
-): Expanded {
-  const from = numberOf(shell, offset);
-  const count = length ? numberOf(shell, length) : Number.POSITIVE_INFINITY;
-  if (from === null || count === null || items.some(({ kind }) => kind === 'choice')) {
-    return { text: unknownText('branch', part.text) };
-  }
-  // `$@` counts from 1: item 0 is the script
-  const start = part.parameter === '@' ? Math.max(0, from - 1) : from;
-  return { items: items.slice(start).slice(0, count) };
-}
-
-function numberOf(shell: Shell, syntax: SyntaxWord): number | null {
-  const text = literal(expandText(shell, syntax));
-  return text === null ? null : shellNumber(text);
 }
 
 /** The known text after `${x#p}` and its kind; other operations yield under 1 % of the values of scripts. */

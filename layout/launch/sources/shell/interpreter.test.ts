@@ -42,7 +42,7 @@ test.each([
   ['X=\nfor i in {1..3}; do X+=$i; done\nrun $X', ['run', '?choice of 2']],
   [
     'A=(1 2 3)\nX=8*2\nrun {1,2} "${A[@]:1}" $((A > 0 ? 1 : 2)) $((X)) $(expr 8 / 2)',
-    ['run', '?{1,2}', '2', '3', '?$((A > 0 ? 1 : 2))', '?$((X))', '?output of `expr 8 / 2`'],
+    ['run', '?{1,2}', '?${A[@]:1}', '?$((A > 0 ? 1 : 2))', '?$((X))', '?output of `expr 8 / 2`'],
   ],
   ['X=0\nwhile [ $X -lt 5 ]; do X=$((X + 2)); done\nrun $X', ['run', '6']],
   ['f() { local Y=$1; X=$((Y * 2)); }\nf 4\nrun $X', ['run', '8']],
@@ -55,9 +55,10 @@ test.each([
   ['bash -c "run --x $A --y 2"', ['run', '--x', '?environment variable A', '--y', '2']],
   ["read -r -d '' T <<'EOF'\nrun --x 1\nEOF\nsrun bash -c \"export A=$B; ${T}\"", ['run', '--x', '1']],
   ['X=3; eval "run --x $X"', ['run', '--x', '3']],
-  ['declare -A M=([a]=1 [b]=2)\nrun ${M[b]}', ['run', '2']],
+  ['declare -A M=([a]=1 [b]=2)\nM[c]=3\nrun ${M[b]} ${M[c]}', ['run', '?${M[b]}', '?${M[c]}']],
+  ['X=a\nX[0]+=b\nA=(1 2)\nA[1]=3\nrun ${X[0]} ${A[1]}', ['run', '?X', '3']],
   [`a=(0 1)\nprintf -v F '[%s]' "$(IFS=', '; echo "\${a[*]}")"\nrun $F "\${a[*]}"`, ['run', '[0,1]', '0 1']],
-  ["IFS=',' read -r -a G <<< '0,1,2'\nrun ${#G[@]}", ['run', '3']],
+  ["IFS=',' read -r -a G <<< '0,1,2'\nrun ${#G[@]}", ['run', '?output of `read`']],
   ["IFS=',' read -r TP PP REST <<< '2,1,4,8'\nrun $TP $PP $REST", ['run', '2', '1', '4,8']],
   ['set -- 5 6\nrun $2 $#', ['run', '6', '2']],
 ])('%s', (script, words) => {

@@ -72,6 +72,8 @@ const MAX_STEPS = 4_000;
 const MAX_PASSES = 2_000;
 /** Characters that are copied or compared while commands are followed, far beyond any script. */
 const MAX_WORK = 20_000_000;
+/** What an entry of a state takes, in characters that are copied. */
+const ENTRY_WORK = 10;
 const MAX_INVOCATIONS = 400;
 /** How deep scripts, functions and substitutions may call one another. */
 const MAX_CALLS = 24;
@@ -139,7 +141,7 @@ class Interpreter implements BuiltinShell {
   result(): ScriptRun {
     return {
       invocations: this.#invocations,
-      variables: this.state.variables.all(),
+      variables: this.state.variables,
       missing: this.missing,
       problems: [...this.#problems],
       scheduled: this.#scheduled,
@@ -152,6 +154,12 @@ class Interpreter implements BuiltinShell {
   spend(work: number): boolean {
     this.#work += work;
     return this.#work <= MAX_WORK;
+  }
+
+  /** A state of its own for commands that may not run, or that run beside the others. */
+  #fork(state = this.state): State {
+    this.spend(ENTRY_WORK * state.size);
+    return state.fork();
   }
 
   compares(text: Text, constant: string): void {
@@ -223,22 +231,21 @@ class Interpreter implements BuiltinShell {
   }
 
   capture(script: ParsedScript): Text {
-    const before = { state: this.state, output: this.#output, stdin: this.stdin };
-    this.state = this.state.fork();
+    if (this.#calls >= MAX_CALLS || this.#work > MAX_WORK) {
+      return unknownText('command', 'nested commands');
+    }
+    const before = { state: this.state, output: this.#output, stdin: this.stdin, source: this.source };
+    this.state = this.#fork();
     this.#output = [];
-    const source = this.source;
     if (script.source !== undefined) {
-      this.source = { file: source.file, place: () => source.place(script.pos) };
+      this.source = { file: before.source.file, place: () => before.source.place(script.pos) };
     }
-    const isFollowed = this.#calls < MAX_CALLS;
-    if (isFollowed) {
-      this.#nested(() => this.#list(script.commands));
-    }
-    this.source = source;
-    const output = isFollowed ? withoutLastLineBreak(this.#output) : unknownText('command', 'nested commands');
+    this.#nested(() => this.#list(script.commands));
+    const output = withoutLastLineBreak(this.#output);
     this.state = before.state;
     this.#output = before.output;
     this.stdin = before.stdin;
+    this.source = before.source;
     return output;
   }
 
@@ -322,7 +329,7 @@ class Interpreter implements BuiltinShell {
 
   #subshell(follow: () => Outcome): Outcome {
     const before = this.state;
-    this.state = before.fork();
+    this.state = this.#fork(before);
     const { verdict } = follow();
     this.state = before;
     return { verdict, signal: null };
@@ -396,7 +403,7 @@ class Interpreter implements BuiltinShell {
       return follow();
     }
     const { assumed } = this;
-    const before = this.state.fork();
+    const before = this.#fork();
     const outcome = follow();
     if (isRefused(outcome, assumed)) {
       this.state = before;
@@ -407,7 +414,7 @@ class Interpreter implements BuiltinShell {
 
   /** Follows commands of which it is not known whether they run. */
   #perhaps(reason: string, follow: () => Outcome): Outcome {
-    const skipped = this.state.fork();
+    const skipped = this.#fork();
     const output = this.#output;
     const { signal } = follow();
     this.#join(skipped, null, signal, reason);
@@ -426,6 +433,7 @@ class Interpreter implements BuiltinShell {
       this.state = signal === 'return' ? other : this.state;
       return null;
     }
+    this.spend(ENTRY_WORK * this.state.size);
     this.state = other.merge(this.state, reason);
     return signal === otherSignal ? signal : null;
   }
@@ -464,7 +472,7 @@ class Interpreter implements BuiltinShell {
     const { assumed, compared } = this;
     const compares = this.#arguments;
     const lists = [...branches.map(({ then }) => then), ...(otherwise ? [otherwise] : [])];
-    const before = lists.some(mayLeave) ? this.state.fork() : null;
+    const before = lists.some(mayLeave) ? this.#fork() : null;
     const outcome = verdict ? this.#list(branch.then.commands) : this.#branches(rest, otherwise);
     if (!before || !isRefused(outcome, assumed)) {
       return outcome;
@@ -484,7 +492,7 @@ class Interpreter implements BuiltinShell {
 
   #either({ clause, then }: { clause: CompoundList; then: CompoundList }, otherwise: () => Outcome): Outcome {
     const reason = `\`${this.#excerpt(clause)}\``;
-    const before = this.state.fork();
+    const before = this.#fork();
     const printed = this.#output;
     const first = this.#list(then.commands);
     const taken = this.state;
@@ -525,7 +533,7 @@ class Interpreter implements BuiltinShell {
     }
     const compares = this.#arguments;
     const empty = items.find(({ pattern }) => this.#matches('', pattern) === true);
-    const before = this.state.fork();
+    const before = this.#fork();
     const outcome = empty ? this.#list(empty.body.commands) : DONE;
     if (empty ? !endsScript(outcome.signal) : items.length <= 1) {
       return outcome;
@@ -546,12 +554,12 @@ class Interpreter implements BuiltinShell {
 
   /** Follows every branch of a `case` whose subject is not known. */
   #anyCase(items: Case['items'], reason: string): Outcome {
-    const before = this.state.fork();
+    const before = this.#fork();
     const isTotal = items.some(({ pattern }) => pattern.some(({ text }) => text === '*'));
-    let joined: { state: State; signal: Signal } | null = isTotal ? null : { state: before.fork(), signal: null };
+    let joined: { state: State; signal: Signal } | null = isTotal ? null : { state: this.#fork(before), signal: null };
     const printed = this.#output;
     for (const { body } of items) {
-      this.state = before.fork();
+      this.state = this.#fork(before);
       const { signal } = this.#list(body.commands);
       if (joined) {
         joined = { signal: this.#join(joined.state, joined.signal, signal, reason), state: this.state };
@@ -620,7 +628,7 @@ class Interpreter implements BuiltinShell {
 
   #loop(condition: () => Verdict, pass: () => Outcome, reason: string): Outcome {
     for (;;) {
-      const variables = this.state.variables.copy();
+      const variables = new Map(this.state.variables);
       const verdict = condition();
       if (verdict === false) {
         return DONE;
@@ -630,7 +638,7 @@ class Interpreter implements BuiltinShell {
       }
       const outcome = pass();
       const changed = this.state.variables;
-      const isStuck = [...changed.changedSince(variables)].every((name) => variables.get(name) === changed.get(name));
+      const isStuck = [...changed].every(([name, value]) => variables.get(name) === value);
       if (outcome.signal === 'break' || isStuck || ++this.#passes > MAX_PASSES) {
         return DONE;
       }
@@ -674,16 +682,20 @@ class Interpreter implements BuiltinShell {
       return follow();
     }
     const before = assignments.map(({ name }) => [name, this.state.variables.get(name)] as const);
-    const wasExported = this.state.exported.copy();
+    const wasExported = new Set(this.state.exported);
     for (const assignment of assignments) {
       assign(this, assignment);
-      this.state.exported.set(assignment.name, true);
+      this.state.exported.add(assignment.name);
     }
     const outcome = follow();
     for (const [name, value] of before) {
-      this.state.variables.set(name, value);
+      if (value) {
+        this.state.variables.set(name, value);
+      } else {
+        this.state.variables.delete(name);
+      }
       if (!wasExported.has(name)) {
-        this.state.exported.set(name, undefined);
+        this.state.exported.delete(name);
       }
     }
     return outcome;
@@ -753,7 +765,7 @@ class Interpreter implements BuiltinShell {
     if (this.#invocations.length < MAX_INVOCATIONS) {
       this.#invocations.push({
         args,
-        variables: this.state.variables.all(),
+        variables: new Map(this.state.variables),
         place: this.source.place(node.pos),
         stdin: this.stdin,
         outer: this.#outer,
@@ -896,7 +908,7 @@ class Interpreter implements BuiltinShell {
       }
       const name = `_unknown_${++this.#placeholders}`;
       this.assign(name, { kind: 'scalar', text: [piece] });
-      this.state.exported.set(name, true);
+      this.state.exported.add(name);
       return { kind: 'text', text: `\${${name}}`, place: this.source.place(0), quoted: false };
     });
   }

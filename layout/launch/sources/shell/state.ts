@@ -1,5 +1,4 @@
 import type { Function as ShellFunction } from 'unbash';
-import { Layers } from './layers';
 import { type Arg, mergeVariables, type Place, type Text, type Variable } from './words';
 
 /** Finds the place of an offset of the text that is being run. */
@@ -17,11 +16,11 @@ export interface DefinedFunction {
 /** All that commands of a script change. */
 export class State {
   private constructor(
-    readonly variables: Layers<Variable>,
-    readonly exported: Layers<true>,
-    readonly functions: Layers<DefinedFunction>,
+    readonly variables: Map<string, Variable>,
+    readonly exported: Set<string>,
+    readonly functions: Map<string, DefinedFunction>,
     /** Files that the script writes, such as here-documents. */
-    readonly files: Layers<Text>,
+    readonly files: Map<string, Text>,
     /** The arguments of a function or script; null for those of the first script, which nobody knows. */
     public positional: readonly Arg[] | null,
     /** The current directory; null where it is the caller's. */
@@ -29,31 +28,45 @@ export class State {
   ) {}
 
   static empty(): State {
-    return new State(new Layers(), new Layers(), new Layers(), new Layers(), null, null);
+    return new State(new Map(), new Set(), new Map(), new Map(), null, null);
+  }
+
+  /** How many entries a copy has. */
+  get size(): number {
+    return this.variables.size + this.exported.size + this.functions.size + this.files.size;
   }
 
   fork(): State {
     const { variables, exported, functions, files, positional, directory } = this;
-    return new State(variables.copy(), exported.copy(), functions.copy(), files.copy(), positional, directory);
+    return new State(
+      new Map(variables),
+      new Set(exported),
+      new Map(functions),
+      new Map(files),
+      positional,
+      directory,
+    );
   }
 
   /** The state of a program that this one starts: it sees the exported variables alone. */
   child(positional: readonly Arg[]): State {
-    const variables = new Layers([...this.variables.all()].filter(([name]) => this.exported.has(name)));
-    return new State(variables, this.exported.copy(), new Layers(), this.files.copy(), positional, this.directory);
+    const variables = new Map([...this.variables].filter(([name]) => this.exported.has(name)));
+    return new State(variables, new Set(this.exported), new Map(), new Map(this.files), positional, this.directory);
   }
 
   /** The state after a condition that is not known let one of two branches run. */
   merge(other: State, reason: string): State {
     const merged = this.fork();
-    for (const name of this.variables.changedSince(other.variables)) {
+    for (const name of new Set([...this.variables.keys(), ...other.variables.keys()])) {
       const mine = this.variables.get(name);
       const theirs = other.variables.get(name);
       if (mine !== theirs) {
         merged.variables.set(name, mergeVariables(mine, theirs, name, reason));
       }
     }
-    addMissing(merged.exported, other.exported);
+    for (const name of other.exported) {
+      merged.exported.add(name);
+    }
     addMissing(merged.functions, other.functions);
     addMissing(merged.files, other.files);
     return merged;
@@ -61,10 +74,10 @@ export class State {
 }
 
 /** Adds the values that only the other has. */
-function addMissing<Value extends object | string | true>(merged: Layers<Value>, other: Layers<Value>): void {
-  for (const name of merged.changedSince(other)) {
+function addMissing<Value>(merged: Map<string, Value>, other: ReadonlyMap<string, Value>): void {
+  for (const [name, value] of other) {
     if (!merged.has(name)) {
-      merged.set(name, other.get(name));
+      merged.set(name, value);
     }
   }
 }

@@ -60,7 +60,6 @@ export type Arg = Word | Choice;
 export type Variable =
   | { readonly kind: 'scalar'; readonly text: Text }
   | { readonly kind: 'array'; readonly items: readonly Arg[] }
-  | { readonly kind: 'map'; readonly entries: ReadonlyMap<string, Text> }
   | { readonly kind: 'unset' };
 
 /** More words than any script passes on. */
@@ -334,9 +333,6 @@ export function mergeVariables(
           kind: 'array',
           items: boundedList(mergeLists(a.items, b.items, sameArg, (x, y) => choiceOfArgs([x, y], reason))),
         };
-  }
-  if (a?.kind === 'map' || b?.kind === 'map') {
-    return a === b && a ? a : { kind: 'scalar', text: unknownText('branch', reason) };
   }
   if (a?.kind === 'array' || b?.kind === 'array') {
     return mergeVariables(asArray(a), asArray(b), name, reason);

@@ -5,7 +5,7 @@ import { isOn, Options } from '../launch/options';
 import { at, optionsOf, textAtPath } from '../launch/sources/tree';
 import { derived, Facts, isKnown, mapFound } from '../launch/value';
 import { setWorld } from '../launch/world';
-import { readConfigured, setLaunchedWorld } from './configured';
+import { readConfigured } from './configured';
 import { type Framework, parallelDegree, REPLICATE, type Sizes, shardDegree, sized, ULYSSES } from './framework';
 
 /** Whether DeepSpeed's sequence parallelism makes the groups, which accelerate then leaves alone. */
@@ -40,15 +40,14 @@ export const accelerate: Framework = {
       ],
       exists: (sizes) => !isUlysses(sizes),
       groups: [
-        { name: 'dp_replicate', axes: ['dp_replicate'], carries: 'gradients of replicated parameters' },
+        { name: 'dp_replicate', carries: 'gradients of replicated parameters' },
         {
           name: 'dp_shard',
-          axes: ['dp_shard'],
           carries: 'shards of parameters and gradients without context parallelism',
         },
         { name: 'dp_shard_cp', axes: ['dp_shard', 'cp'], carries: 'shards of parameters and gradients' },
-        { name: 'cp', axes: ['cp'], carries: 'keys and values of attention' },
-        { name: 'tp', axes: ['tp'], carries: 'activations of every layer' },
+        { name: 'cp', carries: 'keys and values of attention' },
+        { name: 'tp', carries: 'activations of every layer' },
         { name: 'dp', axes: ['dp_shard', 'dp_replicate'], carries: 'which ranks read which data' },
         { name: 'dp_cp', axes: ['cp', 'dp_shard', 'dp_replicate'], carries: 'the loss' },
       ],
@@ -57,8 +56,8 @@ export const accelerate: Framework = {
       // `initialize_sequence_parallel` in deepspeed/runtime/sequence_parallel/parallel_state_sp.py
       axes: [sized('sp'), ['dp', ({ world = 1, sp = 1 }) => world / sp]],
       groups: [
-        { name: 'sp', axes: ['sp'], carries: 'queries, keys, values and outputs of attention: all-to-all' },
-        { name: 'dp', axes: ['dp'], carries: 'which ranks read which data' },
+        { name: 'sp', carries: 'queries, keys, values and outputs of attention: all-to-all' },
+        { name: 'dp', carries: 'which ranks read which data' },
       ],
       exists: isUlysses,
     },
@@ -81,7 +80,6 @@ export const accelerate: Framework = {
     own: ['framework-world', 'framework-heads', 'ulysses-size', 'accelerate-combination'],
     megatron: 'none',
   },
-  core: null,
 };
 
 /** The sizes of `parallelism_config`, and flags of the same names (src/accelerate/parallelism_config.py). */
@@ -128,10 +126,9 @@ export const accelerateLaunch: LaunchFamily<'accelerate'> = {
       if (own.has('use_megatron_lm')) {
         facts.engine = 'megatron';
       }
-      setLaunchedWorld(job, facts);
       setProcesses(facts);
       const { options } = readFlags(job.args, job.place);
-      facts.set('model.from', options.has('model_name_or_path') ? options.string('model_name_or_path') : undefined);
+      facts.set('model.from', options.given.string('model_name_or_path'));
       return facts;
     },
   },
@@ -157,7 +154,7 @@ const RECOMPUTED = 'megatron_lm_recompute_activations';
 
 /** Megatron-LM's `--recompute-activations`, which recomputes parts of a layer. */
 function readRecomputed(options: Options, facts: Facts): void {
-  const found = options.has(RECOMPUTED) ? options.boolean(RECOMPUTED) : undefined;
+  const found = options.given.boolean(RECOMPUTED);
   if (isOn(found)) {
     facts.set(
       'recompute.granularity',
@@ -173,14 +170,11 @@ function readAccelerate({ tree }: LaunchDocument): Facts {
   if (at(tree, 'parallelism_config')) {
     facts.takeDefaults(DEFAULTS);
     const shares = ['fsdp.data_parallel_replicate_degree', 'fsdp.data_parallel_shard_degree'] as const;
-    const dp = derived(
-      shares.map((key) => facts.get(key)),
-      (a, b) => a * b,
-      'dp',
+    const sizes = shares.map((key) => facts.get(key));
+    facts.derive(
+      'parallelism.dp',
+      derived(sizes, (a, b) => a * b, 'dp'),
     );
-    if (isKnown(dp)) {
-      facts.setDefault('parallelism.dp', dp.value);
-    }
   }
   const megatron = at(tree, 'megatron_lm_config');
   facts.engine = megatron ? 'megatron' : null;

@@ -4,7 +4,7 @@ import { textOf } from '../launch/sources/shell/words';
 import { at } from '../launch/sources/tree';
 import { Facts } from '../launch/value';
 import { LAUNCHERS_WORLD, setWorld } from '../launch/world';
-import { readConfigured, setLaunchedWorld } from './configured';
+import { readConfigured } from './configured';
 import type { Framework } from './framework';
 
 /** axolotl: trains with transformers over torch FSDP or DeepSpeed. */
@@ -20,7 +20,6 @@ export const axolotl: Framework = {
     'A configuration YAML, alone or behind `axolotl train`: degrees, shard and replica sizes, batch and length. The launcher gives the world.',
   notes: ['axolotl hands its degrees to accelerate, whose own rules are not applied here.'],
   example: 'layout: 1\nworld_size: 8\nlaunch: {family: axolotl}\nparallelism: {tp: 2}\n',
-  core: null,
 };
 
 const OPTIONS: readonly OptionRow[] = [
@@ -66,10 +65,6 @@ export const axolotlLaunch: LaunchFamily<'axolotl'> = {
       (program === 'axolotl' && /^(train|preprocess)$/.test(textOf(args[0]) ?? '')) || script === 'axolotl.cli.train'
         ? 'own'
         : null,
-    read(job, context) {
-      const facts = readConfigured(job, context, DOCUMENT);
-      setLaunchedWorld(job, facts);
-      return facts;
-    },
+    read: (job, context) => readConfigured(job, context, DOCUMENT),
   },
 };

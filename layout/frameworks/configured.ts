@@ -10,27 +10,24 @@ interface ConfigurationReader {
   read(document: LaunchDocument): Facts;
 }
 
-/** What a command says that names a configuration file; the launcher's world holds where the file has none. */
+/**
+ * What a command says that names a configuration file. The world of its launchers holds where they give all of it, or where the
+ * configuration gives none.
+ */
 export function readConfigured(job: Job, context: LaunchContext, family: ConfigurationReader): Facts {
   const paths = configurationsOf(job);
   const found = paths
-    .flatMap((path) => {
-      const one = context.findTree(path);
-      return one ? [one] : [];
-    })
+    .flatMap((path) => context.findTree(path) ?? [])
     .find((one) => family.evidence({ ...one, place: job.place, job }));
   const facts = found ? family.read({ ...found, place: job.place, job }) : new Facts();
   if (!found) {
     facts.note(`What ${paths[0] ?? 'the configuration'} sets is unknown: it was not found.`);
   }
-  return facts;
-}
-
-/** Sets the world that the launchers of a command give, where they give all of it or the configuration gives none. */
-export function setLaunchedWorld({ world }: Job, facts: Facts): void {
-  if (!isKnown(facts.get('world_size')) || isKnown(world.total)) {
-    setWorld(facts, world);
+  const isLaunched = !found || job.launchers.length > 0;
+  if (isLaunched && (!isKnown(facts.get('world_size')) || isKnown(job.world.total))) {
+    setWorld(facts, job.world);
   }
+  return facts;
 }
 
 /** The configuration files that a command and its launchers name. */

@@ -4,7 +4,7 @@ import { readFlags } from '../launch/flags';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import type { Options } from '../launch/options';
 import { at, type Tree, textAtPath } from '../launch/sources/tree';
-import { derived, type FactPath, Facts, isKnown } from '../launch/value';
+import { derived, type FactPath, Facts, quotient } from '../launch/value';
 import { setWorld } from '../launch/world';
 import { type CheckpointFact, EXPERTS, type Framework, parallelDegree, type Sizes, sized, ULYSSES } from './framework';
 
@@ -84,7 +84,6 @@ export const megatronDeepspeed: Framework = {
         ? `world size (${world}) is not divisible by tensor parallel size (${tp}) times pipeline parallel size (${pp}) times seqence parallel size (${sp})`
         : `world size (${world}) is not divisible by tensor model parallel size (${tp})`;
     },
-    belowOne: () => null,
     experts: {
       count: ({ dp = 1, sp = 1 }) => dp * sp,
       axes: ['dp', 'sp'],
@@ -96,9 +95,9 @@ export const megatronDeepspeed: Framework = {
     {
       axes: ['tp', 'dp', 'pp'].map(sized),
       groups: [
-        { name: 'tp', axes: ['tp'], carries: 'activations of every layer' },
-        { name: 'dp', axes: ['dp'], carries: 'gradients, and with ZeRO their shards' },
-        { name: 'pp', axes: ['pp'], carries: 'activations and their gradients between stages' },
+        { name: 'tp', carries: 'activations of every layer' },
+        { name: 'dp', carries: 'gradients, and with ZeRO their shards' },
+        { name: 'pp', carries: 'activations and their gradients between stages' },
         { name: 'mp', axes: ['tp', 'pp'], carries: 'the norm of gradients' },
       ],
       exists: (sizes) => !isUlysses(sizes),
@@ -106,8 +105,8 @@ export const megatronDeepspeed: Framework = {
     {
       axes: ['sp', 'dp'].map(sized),
       groups: [
-        { name: 'sp', axes: ['sp'], carries: 'queries, keys, values and outputs of attention: all-to-all' },
-        { name: 'dp', axes: ['dp'], carries: 'which ranks read which data' },
+        { name: 'sp', carries: 'queries, keys, values and outputs of attention: all-to-all' },
+        { name: 'dp', carries: 'which ranks read which data' },
         { name: 'sp_dp', axes: ['sp', 'dp'], carries: 'gradients, and with ZeRO their shards' },
       ],
       exists: isUlysses,
@@ -115,8 +114,8 @@ export const megatronDeepspeed: Framework = {
     {
       axes: [sized('tp'), sized('ep'), ['ep_dp', ({ dp = 1, sp = 1, ep = 1 }) => (dp * sp) / ep], sized('pp')],
       groups: [
-        { name: 'ep', axes: ['ep'], carries: 'tokens to their experts' },
-        { name: 'ep_dp', axes: ['ep_dp'], carries: 'gradients of experts' },
+        { name: 'ep', carries: 'tokens to their experts' },
+        { name: 'ep_dp', carries: 'gradients of experts' },
       ],
     },
   ],
@@ -147,7 +146,6 @@ export const megatronDeepspeed: Framework = {
     megatron: 'none',
     also: ['global-batch'],
   },
-  core: null,
   checkpoint: ZERO_CHECKPOINT,
 };
 
@@ -159,17 +157,15 @@ export const deepspeed: Framework = {
   source: 'deepspeedai/DeepSpeed',
   world: {
     degrees: [parallelDegree('tp'), ULYSSES, parallelDegree('dp', 'rest')],
-    predicts: () => null,
-    belowOne: () => null,
     expertTp: 1,
   },
   meshes: [
     {
       axes: ['tp', 'sp', 'dp'].map(sized),
       groups: [
-        { name: 'tp', axes: ['tp'], carries: 'activations of every layer' },
-        { name: 'sp', axes: ['sp'], carries: 'queries, keys, values and outputs of attention: all-to-all' },
-        { name: 'dp', axes: ['dp'], carries: 'gradients, and with ZeRO their shards' },
+        { name: 'tp', carries: 'activations of every layer' },
+        { name: 'sp', carries: 'queries, keys, values and outputs of attention: all-to-all' },
+        { name: 'dp', carries: 'gradients, and with ZeRO their shards' },
       ],
     },
   ],
@@ -185,7 +181,6 @@ export const deepspeed: Framework = {
   example:
     'layout: 1\nworld_size: 8\nlaunch: {family: deepspeed}\nbatch: {micro_batch_size: 2, gradient_accumulation_steps: 4, global_batch_size: 64}\noptimizer: {zero_stage: 3}\n',
   rules: { own: ['framework-world', 'ulysses-size', 'deepspeed-batch'], megatron: 'none' },
-  core: null,
   checkpoint: ZERO_CHECKPOINT,
 };
 
@@ -259,7 +254,7 @@ function readCommand(job: Job, context: LaunchContext): Facts {
   } else {
     facts.noteMissing({ missing: path === null ? 'the configuration' : `file ${path}` });
   }
-  facts.set('model.from', options.has('model_name_or_path') ? options.string('model_name_or_path') : undefined);
+  facts.set('model.from', options.given.string('model_name_or_path'));
   setWorld(facts, job.world);
   if (path === null) {
     return facts;
@@ -267,14 +262,7 @@ function readCommand(job: Job, context: LaunchContext): Facts {
   const sizes = (['parallelism.tp', 'parallelism.ulysses'] as const).map(
     (key) => facts.get(key) ?? ({ value: 1, source: 'default' } as const),
   );
-  const dp = derived(
-    [facts.get('world_size'), ...sizes],
-    (world, tp, sp) => (world % (tp * sp) === 0 ? world / (tp * sp) : null),
-    'dp',
-  );
-  if (isKnown(dp)) {
-    facts.setDefault('parallelism.dp', dp.value);
-  }
+  facts.derive('parallelism.dp', derived([facts.get('world_size'), ...sizes], quotient, 'dp'));
   return facts;
 }
 

@@ -33,11 +33,11 @@ export interface Framework {
   /** Which launch files are read, and what of them, in Markdown. */
   readonly reads: string;
   /** What the framework does not refuse and the job does not survive, or does otherwise than it says; a sentence each, in Markdown. */
-  readonly notes: readonly string[];
+  readonly notes?: readonly string[];
   /** A layout of the framework, for its page. */
   readonly example: string;
-  /** The version of Megatron Core that its images or requirements hold at `revision`; null where it has none. */
-  readonly core: CorePin | null;
+  /** The version of Megatron Core that its images or requirements hold at `revision`; left out where it has none. */
+  readonly core?: CorePin;
   /** What becomes of its checkpoints under another layout, the first row that applies to a part; Megatron-LM's verdict, or unknown, where none does. */
   readonly checkpoint?: readonly CheckpointFact[];
   /** Its own form of the options of Megatron-LM that a verdict names; null where it has none. */
@@ -122,13 +122,13 @@ export interface World {
   readonly degrees: readonly WorldDegree[];
   /** Degrees that are laid over the same ranks and do not count. */
   readonly over?: readonly WorldDegree[];
-  /** What the framework says where the product is not the world; null where it says nothing. */
-  predicts(sizes: Sizes, world: number): string | null;
+  /** What the framework says where the product is not the world; left out or null where it says nothing. */
+  predicts?(sizes: Sizes, world: number): string | null;
   /**
-   * What it says of degrees below 1; null where it says nothing.
+   * What it says of degrees below 1; left out or null where it says nothing.
    * @param small those degrees, by name, also the expert-parallel one
    */
-  belowOne(small: Sizes, sizes: Sizes, world: number): string | null;
+  belowOne?(small: Sizes, sizes: Sizes, world: number): string | null;
   /** Whether the product is not compared with the world. */
   readonly isOpen?: (sizes: Sizes) => boolean;
   /** How many ranks share the experts: the expert-parallel degree divides them. Left out where the framework has no such degree. */
@@ -174,7 +174,8 @@ export interface Mesh {
 /** The process groups that some axes of a mesh span. */
 export interface MeshGroup {
   readonly name: string;
-  readonly axes: readonly string[];
+  /** Left out: the axis of its name. */
+  readonly axes?: readonly string[];
   /** What travels in them. */
   readonly carries: string;
 }
@@ -268,7 +269,7 @@ export function smallPrediction(
   const below = degrees.filter(
     ({ size, degree, field }) => size < 1 && (field?.written || degree.unwritten !== 'rest'),
   );
-  return world.belowOne({ ...sizesOf(below), ...(ep !== undefined && { ep }) }, sizes, ranks);
+  return world.belowOne?.({ ...sizesOf(below), ...(ep !== undefined && { ep }) }, sizes, ranks) ?? null;
 }
 
 /** The sizes of the axes by name. */
@@ -280,7 +281,7 @@ export function sizesOf(degrees: readonly SizedDegree[]): Sizes {
 export interface SizedMesh {
   /** The fastest first. */
   readonly axes: readonly Dim[];
-  readonly groups: readonly Pick<MeshGroup, 'name' | 'axes'>[];
+  readonly groups: readonly Required<Pick<MeshGroup, 'name' | 'axes'>>[];
 }
 
 /** The meshes of a job; null where a degree cannot be used or the degrees do not make the world. */
@@ -299,7 +300,7 @@ export function sizedMeshes(
     .filter(({ exists }) => exists?.(sizes) ?? true)
     .map(({ axes, groups }) => ({
       axes: axes.map(([name, size]) => ({ name, size: size(sizes) })),
-      groups: groups.map((group) => ({ name: group.name, axes: group.axes })),
+      groups: groups.map(({ name, axes: own = [name] }) => ({ name, axes: own })),
     }));
   return sized.every(({ axes }) => isFactoring(axes, ranks)) ? sized : null;
 }

@@ -3,8 +3,8 @@ import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/fami
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { textOf } from '../launch/sources/shell/words';
 import { at, optionsOf, type TreeMap } from '../launch/sources/tree';
-import { type Defaults, derived, Facts, isKnown, product } from '../launch/value';
-import { deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/world';
+import { type Defaults, Facts } from '../launch/value';
+import { deriveFromWorld, LAUNCHERS_WORLD, setAccumulatedBatch, setWorld } from '../launch/world';
 import { configurationsOf, readConfigured } from './configured';
 import type { Framework } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -93,10 +93,7 @@ function readConfiguration(tree: TreeMap, job: Job | null): Facts {
   readRows(tree, OPTIONS, facts);
   setWorld(facts, job ? worldOf(job) : { total: LAUNCHERS_WORLD });
   deriveFromWorld(facts);
-  const accumulation = optionsOf(tree).integer('gradient_accumulation_steps') ?? { value: 1, source: 'default' };
-  const factors = [accumulation, facts.get('batch.micro_batch_size'), facts.get('parallelism.dp')];
-  const batch = derived(factors, (...sizes) => product(sizes), 'global_batch_size');
-  facts.set('batch.global_batch_size', isKnown(batch) ? batch : undefined);
+  setAccumulatedBatch(facts, optionsOf(tree).integer('gradient_accumulation_steps') ?? { value: 1, source: 'default' });
   listUnmappedTree(tree, '', pathsIn(OPTIONS, 'gradient_accumulation_steps', ...MEGATRON_OPTIONS), facts);
   return facts;
 }

@@ -123,9 +123,7 @@ function isSubmission({ program, script }: Job): boolean {
 }
 
 function resourcesOf(options: Options): World {
-  const [nodes, perNode, total] = ['nodes', 'gpus_per_node', 'num_gpus'].map((name) =>
-    options.has(name) ? options.integer(name) : undefined,
-  );
+  const [nodes, perNode, total] = ['nodes', 'gpus_per_node', 'num_gpus'].map((name) => options.given.integer(name));
   return { nodes, perNode, total };
 }
 

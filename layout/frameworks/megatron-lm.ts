@@ -89,7 +89,7 @@ const DEEPSPEED_MAPPED = ['deepspeed', 'deepspeed_config', ...DEEPSPEED_OPTIONS.
 /** What Megatron-DeepSpeed reads beside Megatron-LM's flags, and of DeepSpeed's configuration what decides the layout. */
 function readDeepspeed(options: Options, context: LaunchContext, facts: Facts): void {
   facts.engine = 'deepspeed';
-  const path = options.has('deepspeed_config') ? options.string('deepspeed_config') : undefined;
+  const path = options.given.string('deepspeed_config');
   readRows(isKnown(path) ? context.findTree(path.value)?.tree : undefined, DEEPSPEED_CONFIGURATION, facts);
   readOptions(options, DEEPSPEED_OPTIONS, facts);
   deriveFromUlysses(facts);

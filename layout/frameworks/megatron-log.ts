@@ -28,7 +28,7 @@ function readArgumentDump(file: string, text: string): Facts {
   readMegatron(options, DIALECT, facts);
   listUnmapped(options, MEGATRON_OPTIONS, facts);
   facts.set('world_size', options.has('world_size') ? options.integer('world_size') : { unknown: 'world_size' });
-  facts.set('parallelism.dp', options.has('data_parallel_size') ? options.integer('data_parallel_size') : undefined);
+  facts.set('parallelism.dp', options.given.integer('data_parallel_size'));
   return facts;
 }
 

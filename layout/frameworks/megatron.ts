@@ -1,7 +1,7 @@
 import type { CheckpointFact, CheckpointSizes, Framework } from './framework';
 
 /** What all frameworks that run Megatron Core have in common: its ranks, its process groups, no rules of their own. */
-export const MEGATRON_RANKS = { world: null, meshes: [], core: null } as const;
+export const MEGATRON_RANKS = { world: null, meshes: [] } as const;
 
 const BRIDGE_CHECKPOINTING = 'NVIDIA-NeMo/Megatron-Bridge src/megatron/bridge/training/checkpointing.py';
 
@@ -77,7 +77,6 @@ export const MEGATRON_BASED: readonly Framework[] = [
     rules: { own: [], megatron: 'core' },
     reads:
       'Recipes in Python, configurations in YAML and commands with overrides: the fields of its providers and configurations under their names.',
-    notes: [],
     checkpoint: BRIDGE_CHECKPOINT,
     checkpointOptions: {
       '--dist-ckpt-optim-fully-reshardable': 'checkpoint.dist_ckpt_optim_fully_reshardable=true',
@@ -113,7 +112,6 @@ export const MEGATRON_BASED: readonly Framework[] = [
     source: 'huggingface/accelerate',
     rules: { own: [], megatron: 'core' },
     reads: 'A configuration YAML with `megatron_lm_config`: its degrees are those of Megatron-LM.',
-    notes: [],
     example: 'layout: 1\nworld_size: 8\nlaunch: {family: accelerate, engine: megatron}\nparallelism: {tp: 2, pp: 2}\n',
   },
 ];

@@ -212,18 +212,16 @@ export function readMegatron(options: Options, dialect: Dialect, facts: Facts): 
 
 function readOption(options: Options, option: PlainOption, dialect: Dialect): Found | undefined {
   const { names, kind, opposite, choice } = option;
+  // an absent option is reported as unknown for the important keys alone (`setDefaults`)
+  const { given } = options;
   if (opposite !== null && dialect.switches === 'value' && options.has(opposite)) {
     return mapFound(options.boolean(opposite), (isSet) => isSet === (kind === 'off'));
   }
-  if (!names.some((name) => options.has(name)) && (options.blocked !== null || dialect.resolved)) {
-    // an absent option is reported as unknown for the important keys alone (`setDefaults`)
-    return undefined;
-  }
   switch (kind) {
     case 'integer':
-      return options.integer(...names);
+      return given.integer(...names);
     case 'number':
-      return options.number(...names);
+      return given.number(...names);
     case 'switch':
       return onOff(options, names, dialect);
     case 'off':
@@ -231,22 +229,22 @@ function readOption(options: Options, option: PlainOption, dialect: Dialect): Fo
     case 'choice':
       return mapFound(onOff(options, names, dialect), (isOn) => (isOn ? choice?.on : choice?.off) ?? '');
     case 'text':
-      return options.string(...names);
+      return given.string(...names);
     case 'type':
-      return typeOf(options.string(...names), ['fp8']);
+      return typeOf(given.string(...names), ['fp8']);
     case 'integers':
-      return options.list(true, ...names);
+      return given.list(true, ...names);
     case 'texts':
-      return options.list(false, ...names);
+      return given.list(false, ...names);
     case 'oneOrMore':
-      return oneOrMore(options, names);
+      return oneOrMore(given, names);
     case 'expression':
-      return numberOrText(options, names);
+      return numberOrText(given, names);
   }
 }
 
-function onOff(options: Options, names: readonly string[], { switches }: Dialect): Found<boolean> | undefined {
-  return switches === 'bare' ? options.flag(...names) : options.boolean(...names);
+function onOff({ given }: Options, names: readonly string[], { switches }: Dialect): Found<boolean> | undefined {
+  return switches === 'bare' ? given.flag(...names) : given.boolean(...names);
 }
 
 /** Several values as a list, one value as it is. */
@@ -264,9 +262,7 @@ function readJoint(options: Options, dialect: Dialect, facts: Facts): void {
   readGroups(options, dialect, facts);
   readType(options, dialect, facts);
   const gated = firstOf(
-    ...['swiglu', 'quick_geglu', 'gated_linear_unit'].map((name) =>
-      options.has(name) ? onOff(options, [name], dialect) : undefined,
-    ),
+    ...['swiglu', 'quick_geglu', 'gated_linear_unit'].map((name) => onOff(options, [name], dialect)),
   );
   facts.set('model.gated_linear_unit', gated);
   if (options.has('recompute_activations')) {
@@ -279,10 +275,7 @@ function readJoint(options: Options, dialect: Dialect, facts: Facts): void {
         : (facts.get('recompute.granularity') ?? (isKnown(recomputed) ? undefined : recomputed)),
     );
   }
-  if (options.has('use_tp_pp_dp_mapping')) {
-    const mapping = onOff(options, ['use_tp_pp_dp_mapping'], dialect);
-    facts.set('parallelism.order', mapFound(mapping, orderOf));
-  }
+  facts.set('parallelism.order', mapFound(onOff(options, ['use_tp_pp_dp_mapping'], dialect), orderOf));
 }
 
 /** The order of the ranks, with and without `--use-tp-pp-dp-mapping`. */
@@ -292,8 +285,8 @@ export function orderOf(isMapped: boolean): string {
 
 /** Key/value heads are in force only with `--group-query-attention` (argument_utils.py, core_transformer_config_from_args). */
 function readGroups(options: Options, dialect: Dialect, facts: Facts): void {
-  const grouped = options.has('group_query_attention') ? onOff(options, ['group_query_attention'], dialect) : undefined;
-  const groups = options.has('num_query_groups') ? options.integer('num_query_groups') : undefined;
+  const grouped = onOff(options, ['group_query_attention'], dialect);
+  const groups = options.given.integer('num_query_groups');
   if (isOn(grouped) || (dialect.groupsAlone && groups)) {
     facts.set(
       'model.num_query_groups',
@@ -314,7 +307,7 @@ function readGroups(options: Options, dialect: Dialect, facts: Facts): void {
 
 function readType(options: Options, dialect: Dialect, facts: Facts): void {
   for (const name of ['bf16', 'fp16'] as const) {
-    const found = options.has(name) ? onOff(options, [name], dialect) : undefined;
+    const found = onOff(options, [name], dialect);
     if (isOn(found) && isKnown(found)) {
       facts.set('model.params_dtype', { value: name, source: found.source });
       return;
@@ -337,7 +330,7 @@ function readVirtualPipeline(options: Options, facts: Facts): void {
     facts.get('parallelism.pp') ?? (options.blocked === null ? { value: 1, source: 'default' as const } : undefined);
   const direct = firstOf(
     ...['num_virtual_stages_per_pipeline_rank', 'virtual_pipeline_model_parallel_size'].map((name) =>
-      options.has(name) ? options.integer(name) : undefined,
+      options.given.integer(name),
     ),
   );
   const ends = ['model.num_layers_in_first_pipeline_stage', 'model.num_layers_in_last_pipeline_stage'] as const;

@@ -90,7 +90,7 @@ function readLayerList(options: Options, facts: Facts): void {
 const ALGORITHMS: Readonly<Record<string, string>> = { ulysses_cp_algo: 'a2a', megatron_cp_algo: 'p2p' };
 
 function readContextAlgorithm(options: Options, facts: Facts): void {
-  const found = options.has('context_parallel_algo') ? options.string('context_parallel_algo') : undefined;
+  const found = options.given.string('context_parallel_algo');
   const way = isKnown(found) ? ALGORITHMS[found.value] : undefined;
   if (isKnown(found) && way !== undefined) {
     facts.set('sequence.cp_comm_type', { value: way, source: found.source });

@@ -37,7 +37,6 @@ export const swift: Framework = {
   optimizerMismatch: () => 'not supported for DistributedOptimizer',
   reads:
     "Commands `megatron sft`, `pt`, `rlhf` with flags or a YAML file: Megatron-LM's options under their names, `NNODES` and `NPROC_PER_NODE` of the environment, the degrees of vLLM or SGLang beside it.",
-  notes: [],
   example:
     'layout: 1\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: ms-swift}\nparallelism: {tp: 2, ep: 4, expt_tp: 1}\n',
 };
@@ -48,8 +47,6 @@ export const swiftTransformers: Framework = {
   engine: 'transformers',
   world: {
     degrees: [REPLICATE, shardDegree('rest')],
-    predicts: () => null,
-    belowOne: () => null,
     expertTp: 1,
   },
   meshes: [
@@ -63,7 +60,6 @@ export const swiftTransformers: Framework = {
     'Commands `swift sft`, `pt`, `rlhf` with flags or a YAML file: the micro-batch, and `NNODES` and `NPROC_PER_NODE` of the environment.',
   notes: ['What is sharded over the ranks stands in a configuration of FSDP or DeepSpeed, which is not read.'],
   example: 'layout: 1\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: ms-swift, engine: transformers}\n',
-  core: null,
 };
 
 const DEFAULTS: Defaults = {

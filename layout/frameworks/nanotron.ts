@@ -2,8 +2,8 @@ import type { LaunchDocument, LaunchFamily } from '../launch/family';
 import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { at, optionsOf } from '../launch/sources/tree';
 import { derived, type FactPath, Facts, isKnown, mapFound, product } from '../launch/value';
-import { deriveFromWorld, setWorld } from '../launch/world';
-import { configurationsOf, readConfigured, setLaunchedWorld } from './configured';
+import { deriveFromWorld, setAccumulatedBatch, setWorld } from '../launch/world';
+import { configurationsOf, readConfigured } from './configured';
 import { type Framework, parallelDegree, type Sizes, sized } from './framework';
 
 const worldOf = ({ tp = 1, cp = 1, dp = 1, pp = 1 }: Sizes): number => tp * cp * dp * pp;
@@ -39,10 +39,10 @@ export const nanotron: Framework = {
     {
       axes: ['tp', 'cp', 'dp', 'pp'].map(sized),
       groups: [
-        { name: 'tp', axes: ['tp'], carries: 'activations of every layer' },
-        { name: 'cp', axes: ['cp'], carries: 'keys and values of attention' },
-        { name: 'dp', axes: ['dp'], carries: 'gradients' },
-        { name: 'pp', axes: ['pp'], carries: 'activations and their gradients between stages' },
+        { name: 'tp', carries: 'activations of every layer' },
+        { name: 'cp', carries: 'keys and values of attention' },
+        { name: 'dp', carries: 'gradients' },
+        { name: 'pp', carries: 'activations and their gradients between stages' },
         { name: 'mp', axes: ['tp', 'pp'], carries: 'the norm of gradients' },
         { name: 'dp_cp', axes: ['cp', 'dp'], carries: 'gradients with context parallelism' },
       ],
@@ -66,7 +66,6 @@ export const nanotron: Framework = {
     own: ['framework-world', 'framework-experts', 'framework-heads', 'nanotron-nodes', 'nanotron-accumulation'],
     megatron: 'none',
   },
-  core: null,
   checkpoint: [
     {
       parts: ['model'],
@@ -155,11 +154,7 @@ export const nanotronLaunch: LaunchFamily<'nanotron'> = {
       /(^|\/)(run_train|train_\w+)\.py$/.test(job.script ?? '') && configurationsOf(job).length > 0
         ? 'configuration'
         : null,
-    read(job, context) {
-      const facts = readConfigured(job, context, DOCUMENT);
-      setLaunchedWorld(job, facts);
-      return facts;
-    },
+    read: (job, context) => readConfigured(job, context, DOCUMENT),
   },
 };
 
@@ -181,10 +176,7 @@ function readNanotron({ tree, job }: LaunchDocument): Facts {
   // a configuration that is read alone says its world by its degrees
   const isLaunched = job && [job.world.total, job.world.nodes, job.world.perNode].some((part) => isKnown(part));
   setWorld(facts, isLaunched ? job.world : { total: world });
-  const accumulation = optionsOf(at(tree, 'tokens')).integer('batch_accumulation_per_replica');
-  const factors = [accumulation, facts.get('batch.micro_batch_size'), facts.get('parallelism.dp')];
-  const batch = derived(factors, (...sizes) => product(sizes), 'global_batch_size');
-  facts.set('batch.global_batch_size', isKnown(batch) ? batch : undefined);
+  setAccumulatedBatch(facts, optionsOf(at(tree, 'tokens')).integer('batch_accumulation_per_replica'));
   deriveFromWorld(facts);
   const others = ['parallelism.tp_mode', 'tokens.batch_accumulation_per_replica'];
   listUnmappedTree(tree, '', pathsIn(OPTIONS, ...others), facts);

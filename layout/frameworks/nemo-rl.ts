@@ -82,16 +82,15 @@ export const nemoRlDtensor: Framework = {
   world: {
     degrees: [parallelDegree('tp'), parallelDegree('cp'), parallelDegree('dp', 'rest')],
     predicts: worldWords,
-    belowOne: () => null,
     expertTp: 1,
   },
   meshes: [
     {
       axes: ['tp', 'cp', 'dp'].map(sized),
       groups: [
-        { name: 'tp', axes: ['tp'], carries: 'activations of every layer' },
-        { name: 'cp', axes: ['cp'], carries: 'keys and values of attention' },
-        { name: 'dp', axes: ['dp'], carries: 'which ranks read which data' },
+        { name: 'tp', carries: 'activations of every layer' },
+        { name: 'cp', carries: 'keys and values of attention' },
+        { name: 'dp', carries: 'which ranks read which data' },
         { name: 'dp_cp', axes: ['cp', 'dp'], carries: 'shards of parameters and gradients' },
       ],
     },
@@ -114,10 +113,8 @@ export const nemoRlDtensor: Framework = {
     DATA,
   ],
   reads: READS,
-  notes: [],
   example:
     'layout: 1\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: nemo-rl, engine: fsdp}\nparallelism: {tp: 2, cp: 2}\n',
-  core: null,
 };
 
 function worldWords({ tp = 1, cp = 1, pp = 1 }: Sizes, world: number): string {
@@ -152,7 +149,7 @@ export const nemoRlLaunch: LaunchFamily<'nemo-rl'> = {
     evidence: (job) => (job.program === 'python' && isRun(job) ? 'own' : null),
     read(job, context) {
       const { options } = readFlags(job.args, job.place, { overrides: true });
-      const given = options.has('config') ? options.string('config') : undefined;
+      const given = options.given.string('config');
       const path = isKnown(given) ? given.value : given ? null : ownConfiguration(job);
       const found = path === null ? null : context.findTree(path);
       const missing = path === null ? 'the configuration of the script' : { missing: `file ${path}` };
@@ -396,7 +393,7 @@ function readGeneration(tree: TreeMap, facts: Facts): void {
   readRows(tree, engineRows(section), facts);
   readEngine(optionsOf(at(tree, `policy.generation.${section}`)), 'rollout', facts);
   const packing = optionsOf(at(tree, 'policy.sequence_packing'));
-  const isPacked = packing.has('enabled') ? packing.boolean('enabled') : undefined;
+  const isPacked = packing.given.boolean('enabled');
   if (isOn(isPacked)) {
     facts.set(
       'sequence.qkv_format',

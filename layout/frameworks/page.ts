@@ -65,7 +65,7 @@ function launchText({ name, engine }: Framework): string {
 }
 
 function frameworkMarkdown(framework: Framework, own: OwnExample | undefined): string {
-  const { revision, source, reads, world, notes, example } = framework;
+  const { revision, source, reads, world, notes = [], example } = framework;
   return [
     `# ${heading(framework)}`,
     `What holds for a layout with \`launch: ${launchText(framework)}\`, read in [${source}](https://github.com/${source}) at \`${revision}\`.`,
@@ -114,7 +114,7 @@ function groupsMarkdownOf({ meshes }: Framework): string {
   return meshes
     .map(
       ({ axes, groups }) =>
-        `Over the ranks factored into ${axes.map(([name]) => `\`${name}\``).join(', ')}, the fastest first:\n\n| group | spans | carries |\n| --- | --- | --- |\n${groups.map(({ name, axes: spans, carries }) => `| \`${name}\` | ${spans.join(', ')} | ${carries} |`).join('\n')}`,
+        `Over the ranks factored into ${axes.map(([name]) => `\`${name}\``).join(', ')}, the fastest first:\n\n| group | spans | carries |\n| --- | --- | --- |\n${groups.map(({ name, axes: spans = [name], carries }) => `| \`${name}\` | ${spans.join(', ')} | ${carries} |`).join('\n')}`,
     )
     .join('\n\n');
 }

@@ -36,7 +36,6 @@ export const primus: Framework = {
   source: 'AMD-AGI/Primus',
   rules: { own: [], megatron: 'script' },
   reads: READS,
-  notes: [],
   example: 'layout: 1\nworld_size: 16\nlaunch: {family: primus}\nparallelism: {tp: 2, pp: 2}\n',
 };
 

@@ -31,13 +31,12 @@ export function engineOptions(prefix = ''): string[] {
 export function readEngine(options: Options, phase: string, facts: Facts, prefix = '', otherwise?: number): void {
   const keyOf = (degree: 'tp' | 'dp' | 'pp' | 'ep') => `phases.${phase}.${degree}` as const;
   for (const [degree, names] of DEGREES) {
-    const given = names.map((name) => `${prefix}${name}`).filter((name) => options.has(name));
-    facts.set(keyOf(degree), given.length > 0 ? options.integer(...given) : undefined);
+    facts.set(keyOf(degree), options.given.integer(...names.map((name) => `${prefix}${name}`)));
     if (otherwise !== undefined && options.blocked === null && degree !== 'ep') {
       facts.setDefault(keyOf(degree), otherwise);
     }
   }
-  const spread = options.has(`${prefix}${EXPERT_SWITCH}`) ? options.boolean(`${prefix}${EXPERT_SWITCH}`) : undefined;
+  const spread = options.given.boolean(`${prefix}${EXPERT_SWITCH}`);
   if (isOn(spread) && isKnown(spread) && !facts.get(keyOf('ep'))) {
     const one: Found<number> = { value: 1, source: 'default' };
     const sizes = (['tp', 'dp'] as const).map((degree) => facts.get(keyOf(degree)) ?? one);

@@ -72,7 +72,7 @@ function readTrainer(job: Job, context: LaunchContext): Facts {
   const options = roleOptions(given, 'actor', context, facts);
   readMegatron(options, DIALECT, facts);
   readCritic(given, context, facts);
-  facts.set('model.from', options.has('hf_checkpoint') ? options.string('hf_checkpoint') : undefined);
+  facts.set('model.from', options.given.string('hf_checkpoint'));
   // forced, whatever the flags say (slime/backends/megatron_utils/arguments.py)
   facts.set('optimizer.use_distributed_optimizer', { value: true, source: 'default' });
   const otherwise = worldByDefault(DEFAULTS);
@@ -90,7 +90,7 @@ function readTrainer(job: Job, context: LaunchContext): Facts {
 
 /** The options of a role: the command's, and above them those that the file of `--megatron-config-path` has for it. */
 function roleOptions(given: Options, role: 'actor' | 'critic', context: LaunchContext, facts: Facts): Options {
-  const path = given.has(ROLES) ? given.string(ROLES) : undefined;
+  const path = given.given.string(ROLES);
   if (!isKnown(path)) {
     return path ? new Options(given.entries, path.unknown) : given;
   }
@@ -106,7 +106,7 @@ function roleOptions(given: Options, role: 'actor' | 'critic', context: LaunchCo
 
 /** Where advantages are estimated with a critic, it has as many GPUs as the actor, and its options (slime/utils/arguments.py). */
 function readCritic(given: Options, context: LaunchContext, facts: Facts): void {
-  const estimator = given.has('advantage_estimator') ? given.string('advantage_estimator') : undefined;
+  const estimator = given.given.string('advantage_estimator');
   if (!isKnown(estimator) || estimator.value !== 'ppo') {
     return;
   }
@@ -180,9 +180,9 @@ function setSamples(options: Options, facts: Facts): void {
   facts.set('rl.dynamic_batch', options.flag('use_dynamic_batch_size'));
   facts.set('rl.colocated', options.flag('colocate'));
   const length = 'sglang_context_length';
-  facts.set('phases.rollout.max_model_len', options.has(length) ? options.integer(length) : undefined);
+  facts.set('phases.rollout.max_model_len', options.given.integer(length));
   const share = 'sglang_mem_fraction_static';
-  facts.set('phases.rollout.memory_share', options.has(share) ? options.number(share) : undefined);
+  facts.set('phases.rollout.memory_share', options.given.number(share));
   const one: Found<number> = { value: 1, source: 'default' };
   const parts = [
     facts.get('rl.prompts_per_step'),
@@ -194,16 +194,14 @@ function setSamples(options: Options, facts: Facts): void {
     (prompts, samples, updates) => Math.floor((prompts * samples) / updates),
     'global_batch_size',
   );
-  if (!facts.get('batch.global_batch_size') && isKnown(batch)) {
-    facts.setDefault('batch.global_batch_size', batch.value);
-  }
+  facts.derive('batch.global_batch_size', batch);
 }
 
 /** The engines: on the trainer's GPUs, or on GPUs of their own behind them; none where it is not known which those are. */
 function setRollout(options: Options, facts: Facts): void {
   const colocated = options.flag('colocate');
   const world = facts.get('world_size');
-  const gpus = options.has('rollout_num_gpus') ? options.integer('rollout_num_gpus') : undefined;
+  const gpus = options.given.integer('rollout_num_gpus');
   if (!colocated && (!gpus || options.blocked !== null)) {
     return;
   }

@@ -7,7 +7,7 @@ import { type Option, Options } from '../launch/options';
 import { CALLEE, pythonRecipes, RETURN } from '../launch/sources/python/module';
 import { parseTomlTree } from '../launch/sources/toml';
 import { at, type Copies, emptyMap, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../launch/sources/tree';
-import { derived, type FactPath, Facts, isKnown, mapFound, product, type Reason } from '../launch/value';
+import { derived, type FactPath, Facts, isKnown, mapFound, quotient, type Reason } from '../launch/value';
 import { setWorld } from '../launch/world';
 import { EXPERTS, type Framework, parallelDegree, REPLICATE, shardDegree, sized } from './framework';
 
@@ -40,16 +40,15 @@ export const torchtitan: Framework = {
     {
       axes: ['tp', 'cp', 'dp_shard', 'dp_replicate', 'pp'].map(sized),
       groups: [
-        { name: 'pp', axes: ['pp'], carries: 'activations and their gradients between stages' },
-        { name: 'dp_replicate', axes: ['dp_replicate'], carries: 'gradients of replicated parameters' },
+        { name: 'pp', carries: 'activations and their gradients between stages' },
+        { name: 'dp_replicate', carries: 'gradients of replicated parameters' },
         {
           name: 'dp_shard',
-          axes: ['dp_shard'],
           carries: 'shards of parameters and gradients without context parallelism',
         },
         { name: 'fsdp', axes: ['dp_shard', 'cp'], carries: 'shards of parameters and gradients' },
-        { name: 'cp', axes: ['cp'], carries: 'keys and values of attention' },
-        { name: 'tp', axes: ['tp'], carries: 'activations of every layer' },
+        { name: 'cp', carries: 'keys and values of attention' },
+        { name: 'tp', carries: 'activations of every layer' },
         { name: 'batch', axes: ['dp_shard', 'dp_replicate'], carries: 'which ranks read which data' },
         { name: 'loss', axes: ['cp', 'dp_shard', 'dp_replicate'], carries: 'the loss' },
       ],
@@ -62,8 +61,8 @@ export const torchtitan: Framework = {
         sized('pp'),
       ],
       groups: [
-        { name: 'ep', axes: ['ep'], carries: 'tokens to their experts' },
-        { name: 'efsdp', axes: ['efsdp'], carries: 'shards of the parameters and gradients of experts' },
+        { name: 'ep', carries: 'tokens to their experts' },
+        { name: 'efsdp', carries: 'shards of the parameters and gradients of experts' },
       ],
       exists: ({ ep = 1 }) => ep > 1,
     },
@@ -124,7 +123,6 @@ export const torchtitan: Framework = {
       source: 'pytorch/torchtitan torchtitan/components/checkpointer/dcp.py CheckpointManager._load',
     },
   ],
-  core: null,
 };
 
 /** torchtitan's settings (torchtitan/config/configs.py, torchtitan/distributed/parallel_dims.py). */
@@ -303,7 +301,7 @@ const MODULES = ['torchtitan/models', 'torchtitan/experiments', 'torchtitan/expe
 
 /** What an option says, or else the variable that the launcher script hands on. */
 function optionOrVariable(flag: string, variable: string, job: Job, options: Options): string | null {
-  const given = options.has(flag) ? options.string(flag) : undefined;
+  const given = options.given.string(flag);
   return isKnown(given) ? given.value : (environmentOption(job, variable)?.values[0] ?? null);
 }
 
@@ -366,7 +364,7 @@ function readSettings(tree: Tree, blocked: Reason | null, facts: Facts): Tree {
 /** A batch of whole sequences; -1 tokens a step are what the micro-batches make. */
 function readTokens(training: Options, facts: Facts): void {
   for (const [key, name] of TOKENS) {
-    const tokens = training.has(name) ? training.integer(name) : undefined;
+    const tokens = training.given.integer(name);
     const size = derived(
       [tokens, facts.get('sequence.seq_length')],
       (count, length) => (count > 0 && count % length === 0 ? count / length : null),
@@ -401,10 +399,10 @@ const MULTI_STAGE = /^(interleaved|looped|zbv|dualpipe)/i;
  * the model (torchtitan/distributed/pipeline_parallel.py).
  */
 function readSchedule(options: Options, facts: Facts): void {
-  const schedule = options.has('pipeline_parallel_schedule') ? options.string('pipeline_parallel_schedule') : undefined;
+  const schedule = options.given.string('pipeline_parallel_schedule');
   // the weights of embedding and output are 1 each where nothing else is said
   if (!END_WEIGHTS.some((name) => options.has(name))) {
-    const perStage = options.has(LAYERS_PER_STAGE) ? options.integer(LAYERS_PER_STAGE) : undefined;
+    const perStage = options.given.integer(LAYERS_PER_STAGE);
     facts.set('parallelism.num_layers_per_virtual_pipeline_stage', perStage);
   }
   if (facts.number('parallelism.pp') === 1 || (isKnown(schedule) && !MULTI_STAGE.test(schedule.value))) {
@@ -438,24 +436,15 @@ export function deriveShards(facts: Facts): void {
     'parallelism.pp',
   ];
   if (isKnown(shard) && shard.value === -1) {
-    const rest = derived(
-      [facts.get('world_size'), ...keys.map((key) => facts.get(key))],
-      (world, ...sizes) => {
-        const left = world / product(sizes);
-        return Number.isInteger(left) && left >= 1 ? left : null;
-      },
-      'the ranks that are left to shard over',
-    );
+    const sizes = [facts.get('world_size'), ...keys.map((key) => facts.get(key))];
+    const rest = derived(sizes, quotient, 'the ranks that are left to shard over');
     facts.set('fsdp.data_parallel_shard_degree', isKnown(rest) ? { value: rest.value, source: 'default' } : rest);
   }
-  const dp = derived(
-    [facts.get('fsdp.data_parallel_replicate_degree'), facts.get('fsdp.data_parallel_shard_degree')],
-    (a, b) => (b > 0 ? a * b : null),
-    'dp',
+  const parts = [facts.get('fsdp.data_parallel_replicate_degree'), facts.get('fsdp.data_parallel_shard_degree')];
+  facts.derive(
+    'parallelism.dp',
+    derived(parts, (a, b) => (b > 0 ? a * b : null), 'dp'),
   );
-  if (isKnown(dp)) {
-    facts.setDefault('parallelism.dp', dp.value);
-  }
 }
 
 /** torchtitan's command with its settings as flags. */

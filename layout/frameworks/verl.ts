@@ -104,8 +104,6 @@ export const verlFsdp: Framework = {
   world: {
     degrees: [REPLICATE, shardDegree('rest')],
     over: [ULYSSES],
-    predicts: () => null,
-    belowOne: () => null,
     expertTp: 1,
   },
   meshes: [
@@ -119,8 +117,8 @@ export const verlFsdp: Framework = {
     {
       axes: [sized('sp'), ['dp', ({ world = 1, sp = 1 }) => world / sp]],
       groups: [
-        { name: 'sp', axes: ['sp'], carries: 'queries, keys, values and outputs of attention: all-to-all' },
-        { name: 'dp', axes: ['dp'], carries: 'which ranks read which data' },
+        { name: 'sp', carries: 'queries, keys, values and outputs of attention: all-to-all' },
+        { name: 'dp', carries: 'which ranks read which data' },
       ],
       exists: ({ sp = 1 }) => sp > 1,
     },
@@ -168,7 +166,6 @@ export const verlFsdp: Framework = {
   ],
   example:
     'layout: 1\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: verl, engine: fsdp}\nparallelism: {ulysses: 2}\nfsdp: {data_parallel_replicate_degree: 2, data_parallel_shard_degree: 8}\nphases: {rollout: {engine: vllm, tp: 2}}\nrl: {prompts_per_step: 256, samples_per_prompt: 8, mini_batch_size: 64}\n',
-  core: null,
 };
 
 const ULYSSES_SIZE = 'ulysses_sequence_parallel_size';
@@ -305,9 +302,7 @@ function hasOverride({ args }: Job): boolean {
 
 /** The configuration that `--config-path` and `--config-name` name, where it can be read. */
 function namedConfiguration(options: Options, context: LaunchContext): TreeMap | null {
-  const [name, path] = ['config_name', 'config_path'].map((one) =>
-    options.has(one) ? options.string(one) : undefined,
-  );
+  const [name, path] = ['config_name', 'config_path'].map((one) => options.given.string(one));
   if (!isKnown(name)) {
     return null;
   }
@@ -441,7 +436,7 @@ function readCritic(tree: TreeMap, isMegatron: boolean, facts: Facts): void {
   } else {
     const options = optionsOf(critic);
     facts.set('phases.critic.engine', { value: 'fsdp', source: 'default' });
-    facts.set('phases.critic.ulysses', options.has(ULYSSES_SIZE) ? options.integer(ULYSSES_SIZE) : undefined);
+    facts.set('phases.critic.ulysses', options.given.integer(ULYSSES_SIZE));
   }
   readRows(tree, CRITIC, facts);
   const isDynamic = facts.get('phases.critic.dynamic_batch') ?? facts.get('rl.dynamic_batch');
@@ -471,7 +466,7 @@ function spreadShards(wanted: Found<number>, facts: Facts): void {
 
 function readRollout(tree: TreeMap, blocked: Reason | null, facts: Facts): void {
   const rollout = optionsOf(at(tree, ROLLOUT), blocked);
-  facts.set('phases.rollout.engine', rollout.has('name') ? rollout.string('name') : undefined);
+  facts.set('phases.rollout.engine', rollout.given.string('name'));
   readEngine(rollout, 'rollout', facts);
   if (blocked !== null) {
     facts.set('phases.rollout.tp', facts.get('phases.rollout.tp') ?? { unknown: blocked });

@@ -46,7 +46,7 @@ export function readRows(
 /** Sets the facts that flags or the keys of one map give. */
 export function readOptions(options: Options, rows: readonly OptionRow[], facts: Facts): void {
   for (const [key, name, kind] of rows) {
-    facts.set(key, options.has(name) ? READERS[kind](options, name) : undefined);
+    facts.set(key, READERS[kind](options.given, name));
   }
 }
 

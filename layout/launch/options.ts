@@ -20,6 +20,11 @@ export class Options {
     readonly blocked: Reason | null,
   ) {}
 
+  /** The same options, of which one that is absent is not there, whatever may set it. */
+  get given(): Options {
+    return this.blocked === null ? this : new Options(this.entries, null);
+  }
+
   /** The first of several names that is given. */
   get(...names: readonly string[]): Option | undefined {
     for (const name of names) {

@@ -140,6 +140,13 @@ export class Facts {
     }
   }
 
+  /** Sets what follows from other facts, where it is known and nothing has been found. */
+  derive(key: FactPath, found: Found | undefined): void {
+    if (isKnown(found)) {
+      this.setDefault(key, found.value);
+    }
+  }
+
   /** Takes a framework's defaults for the keys that have not been found. */
   takeDefaults(table: Defaults): void {
     this.defaults = table;
@@ -184,6 +191,12 @@ export function derived<T extends FactValue>(
   }
   const value = compute(...numbers);
   return value === null ? { unknown: what } : { value, source };
+}
+
+/** How often some sizes fit into a world; null where they do not divide it. */
+export function quotient(world: number, ...sizes: readonly number[]): number | null {
+  const rest = world / product(sizes);
+  return Number.isInteger(rest) && rest >= 1 ? rest : null;
 }
 
 /** The product of some sizes. */

@@ -1,5 +1,5 @@
 import type { World } from './commands';
-import { derived, type Facts, type Found, isKnown, product } from './value';
+import { derived, type Facts, type Found, isKnown, product, quotient } from './value';
 
 /** Sets the world of a job from what its launchers say. */
 export function setWorld(facts: Facts, { nodes, perNode, total }: World): void {
@@ -9,8 +9,7 @@ export function setWorld(facts: Facts, { nodes, perNode, total }: World): void {
   if (isKnown(world) && world.value < 1) {
     facts.set('world_size', { unknown: 'a world of at least one rank' });
   }
-  const count = nodes ?? quotient(world, perNode);
-  const each = perNode ?? quotient(world, nodes);
+  const [count, each] = [nodes ?? part(world, perNode), perNode ?? part(world, nodes)];
   if (isKnown(count) && isKnown(each) && isKnown(world)) {
     facts.set('cluster.nodes', count);
     facts.set('cluster.gpus_per_node', each);
@@ -29,8 +28,8 @@ export function coverGrids(facts: Facts, ends: readonly (Found<number> | undefin
   facts.set('world_size', isKnown(world) ? { value: world.value, source: 'default' } : LAUNCHERS_WORLD);
 }
 
-function quotient(world: Found<number> | undefined, divisor: Found<number> | undefined): Found<number> | undefined {
-  const found = derived([world, divisor], (a, b) => (b > 0 && a % b === 0 ? a / b : null), 'cluster');
+function part(world: Found<number> | undefined, divisor: Found<number> | undefined): Found<number> | undefined {
+  const found = derived([world, divisor], quotient, 'cluster');
   return isKnown(found) ? found : undefined;
 }
 
@@ -39,16 +38,14 @@ function quotient(world: Found<number> | undefined, divisor: Found<number> | und
  * size, which is `micro_batch_size * dp` where no file gives it (megatron/training/arguments.py).
  */
 export function deriveFromWorld(facts: Facts): void {
-  const remat = weightRemat(facts, 'num_weight_shards', 'tp');
+  const shards = facts.get('parallelism.num_weight_shards');
+  const remat = shards
+    ? derived([shards, facts.get('parallelism.tp')], quotient, 'num_weight_shards')
+    : ({ value: 1, source: 'default' } as const);
   const degrees = (['tp', 'cp', 'pp'] as const).map((name) => facts.get(`parallelism.${name}`));
-  const divide = (world: number, ...sizes: number[]) => {
-    const dp = world / product(sizes);
-    return Number.isInteger(dp) && dp >= 1 ? dp : null;
-  };
-  const dp = derived([facts.get('world_size'), remat, ...degrees], divide, 'dp: the degrees do not divide the world');
-  if (isKnown(dp)) {
-    facts.setDefault('parallelism.dp', dp.value);
-  } else if (isKnown(facts.get('world_size')) && degrees.every(isKnown)) {
+  const dp = derived([facts.get('world_size'), remat, ...degrees], quotient, 'dp: the degrees do not divide the world');
+  facts.derive('parallelism.dp', dp);
+  if (!isKnown(dp) && isKnown(facts.get('world_size')) && degrees.every(isKnown)) {
     facts.note('The degrees do not divide the world: this job does not start as it is written.');
   }
 }
@@ -64,14 +61,9 @@ export function deriveGlobalBatch(facts: Facts): void {
   }
 }
 
-function weightRemat(
-  facts: Facts,
-  shards: 'num_weight_shards' | 'expt_num_weight_shards',
-  tp: 'tp' | 'expt_tp',
-): Found<number> | undefined {
-  const total = facts.get(`parallelism.${shards}`);
-  if (!total) {
-    return { value: 1, source: 'default' };
-  }
-  return derived([total, facts.get(`parallelism.${tp}`)], (all, one) => (all % one === 0 ? all / one : null), shards);
+/** The global batch of a framework that says how many micro-batches each replica adds up. */
+export function setAccumulatedBatch(facts: Facts, accumulation: Found<number> | undefined): void {
+  const factors = [accumulation, facts.get('batch.micro_batch_size'), facts.get('parallelism.dp')];
+  const batch = derived(factors, (...sizes) => product(sizes), 'global_batch_size');
+  facts.set('batch.global_batch_size', isKnown(batch) ? batch : undefined);
 }

@@ -55,7 +55,7 @@ function meshGroupMarkdown(name: string): string | null {
     meshes
       .flatMap(({ groups }) => groups)
       .filter((group) => group.name === name)
-      .map(({ axes, carries }) => `- ${title}: spans ${axes.join(', ')}; carries ${carries}\n`),
+      .map(({ axes = [name], carries }) => `- ${title}: spans ${axes.join(', ')}; carries ${carries}\n`),
   );
   return lines.length === 0 ? null : `# Process group ${name}\n\n${[...new Set(lines)].join('')}`;
 }

@@ -38,7 +38,7 @@ export const frameworkWorld: Rule = {
         predicts: smallPrediction(framework.world, root, ranks, new Map()),
       };
     } else if (product !== ranks && !framework.world.isOpen?.(sizes)) {
-      yield productReport(facts, degrees, ranks, framework.world.predicts(sizes, ranks));
+      yield productReport(facts, degrees, ranks, framework.world.predicts?.(sizes, ranks) ?? null);
     }
   },
 };

@@ -66,10 +66,7 @@ export function declare(shell: Shell, command: string, args: Command['args']): O
     if (arg.type === 'Assignment') {
       assign(shell, arg);
     } else if (command !== 'export' && command !== 'readonly' && !shell.state.variables.has(name)) {
-      shell.assign(
-        name,
-        /a/i.test(options) ? { kind: 'array', items: [] } : { kind: 'unset' },
-      );
+      shell.assign(name, /a/i.test(options) ? { kind: 'array', items: [] } : { kind: 'unset' });
     }
     if (command === 'export' || options.includes('x')) {
       shell.state.exported.add(name);

@@ -393,12 +393,18 @@ function itemOf(shell: Shell, part: ParameterExpansionPart, variable: Variable |
   if (key === null) {
     return unknown;
   }
-  const named = shellNumber(key);
+  const named = shellNumber(key) ?? indexNamed(shell, key);
   if (variable.kind !== 'array' || named === null || variable.items.some(({ kind }) => kind === 'choice')) {
     return variable.kind === 'scalar' && named === 0 ? { text: variable.text } : unknown;
   }
   const item = variable.items.at(named);
   return { text: item?.kind === 'word' ? item.text : [] };
+}
+
+function indexNamed(shell: Shell, name: string): number | null {
+  const value = parameter(shell, name);
+  const known = 'text' in value ? literal(value.text) : null;
+  return known === null ? null : shellNumber(known);
 }
 
 function lengthOf(shell: Shell, subject: Expanded, part: ParameterExpansionPart): Text {
@@ -423,7 +429,10 @@ function operate(
     return defaulted(shell, subject, operation, part);
   }
   if ('items' in subject) {
-    return operation.type === 'Slice' ? { text: unknownText('branch', part.text) } : subject;
+    // under 1 % of the values of scripts are slices of lists, but of an empty one there are none
+    return operation.type === 'Slice' && subject.items.length > 0
+      ? { text: unknownText('branch', part.text) }
+      : subject;
   }
   const known = literal(subject.text);
   if (known === null) {

@@ -38,14 +38,7 @@ export class State {
 
   fork(): State {
     const { variables, exported, functions, files, positional, directory } = this;
-    return new State(
-      new Map(variables),
-      new Set(exported),
-      new Map(functions),
-      new Map(files),
-      positional,
-      directory,
-    );
+    return new State(new Map(variables), new Set(exported), new Map(functions), new Map(files), positional, directory);
   }
 
   /** The state of a program that this one starts: it sees the exported variables alone. */

@@ -24,6 +24,13 @@ function joined(words: readonly (string | number)[], last: string): string {
   return words.length < 2 ? String(words[0] ?? '') : `${words.slice(0, -1).join(', ')} ${last} ${words.at(-1)}`;
 }
 
+/** `tp 2 x cp 4 = 8`: a product without its factors of 1, and what it makes where there are several. */
+export function productText(factors: Readonly<Record<string, number>>): string {
+  const large = Object.entries(factors).filter(([, size]) => size > 1);
+  const terms = large.map(([name, size]) => `${name} ${size}`).join(' x ');
+  return large.length > 1 ? `${terms} = ${large.reduce((product, [, size]) => product * size, 1)}` : terms;
+}
+
 /** No divisor beyond this is looked for but as the partner of a smaller one: all are found for `n` up to 2^24. */
 const MAX_TRIAL = 4096;
 
@@ -45,10 +52,15 @@ export function divisors(n: number, limit = n): number[] {
   return [...low, ...high].filter((divisor) => divisor <= limit);
 }
 
-/** The divisors of `n` nearest to `value` (never `value` itself), at most `most` of them, the nearest first. */
-export function nearestDivisors(n: number, value: number, most: number): number[] {
+/** The divisors of `n` nearest to `value` (never `value` itself) that fit, at most `most` of them, the nearest first. */
+export function nearestDivisors(
+  n: number,
+  value: number,
+  most: number,
+  fits: (divisor: number) => boolean = () => true,
+): number[] {
   return divisors(n)
-    .filter((divisor) => divisor !== value)
+    .filter((divisor) => divisor !== value && fits(divisor))
     .sort((a, b) => Math.abs(a - value) - Math.abs(b - value) || a - b)
     .slice(0, most);
 }

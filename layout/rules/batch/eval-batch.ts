@@ -1,9 +1,9 @@
 import { job } from '../examples';
 import { setFix } from '../fixes';
-import { eitherNumber, nearestMultiples } from '../numbers';
+import { eitherNumber, nearestMultiples, productText } from '../numbers';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { batchReplicas, globalBatchOf, stepText } from './replicas';
+import { batchReplicas, globalBatchOf } from './replicas';
 
 export const evalBatch: Rule = {
   code: 'eval-batch',
@@ -29,10 +29,8 @@ export const evalBatch: Rule = {
     if (size !== undefined && step > 0 && size % step !== 0) {
       const sizes = nearestMultiples(step, size);
       const field = globalField.written ? globalField : microField;
-      const product = stepText(microField.written ? 'eval_micro_batch_size' : 'micro_batch_size', {
-        ...replicas,
-        micro: micro ?? 1,
-      });
+      const name = microField.written ? 'eval_micro_batch_size' : 'micro_batch_size';
+      const product = productText({ [name]: micro ?? 1, dp: replicas.dp, gtp_remat: replicas.gtp });
       yield {
         message: `eval_global_batch_size ${globalField.written ? size : `defaults to the global batch, ${size}, which`} is not a multiple of ${product}. Use ${eitherNumber(sizes)}.`,
         span: field.span,

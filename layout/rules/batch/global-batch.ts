@@ -3,11 +3,11 @@ import type { LayoutFacts } from '../../topology/facts';
 import { isBefore, versionOf } from '../../topology/versions';
 import { job } from '../examples';
 import { changes, insertFix } from '../fixes';
-import { countOf, eitherNumber, nearestMultiples } from '../numbers';
+import { countOf, eitherNumber, nearestMultiples, productText } from '../numbers';
 import { rematRelated, valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { type BatchReplicas, batchReplicas, calculatorRefusal, stepText, tooFewMicroBatches } from './replicas';
+import { type BatchReplicas, batchReplicas, calculatorRefusal, tooFewMicroBatches } from './replicas';
 
 export const globalBatch: Rule = {
   code: 'global-batch',
@@ -36,8 +36,8 @@ export const globalBatch: Rule = {
       const sizes = nearestMultiples(step, field.value);
       yield {
         message: isRounded
-          ? `global_batch_size ${field.value} is rounded down to 0: it is less than ${stepText('micro_batch_size', replicas)}. Use ${eitherNumber(sizes)}.`
-          : `global_batch_size ${field.value} is not a multiple of ${stepText('micro_batch_size', replicas)}. Use ${eitherNumber(sizes)}.`,
+          ? `global_batch_size ${field.value} is rounded down to 0: it is less than ${stepText(replicas)}. Use ${eitherNumber(sizes)}.`
+          : `global_batch_size ${field.value} is not a multiple of ${stepText(replicas)}. Use ${eitherNumber(sizes)}.`,
         ...changes('global_batch_size', field, ...sizes),
         related: [dpRelated(replicas)],
         predicts: isRounded ? tooFewMicroBatches(0) : prediction(isScript, replicas, field.value),
@@ -45,6 +45,9 @@ export const globalBatch: Rule = {
     }
   },
 };
+
+const stepText = ({ micro, dp, gtp }: BatchReplicas): string =>
+  productText({ micro_batch_size: micro, dp, gtp_remat: gtp });
 
 function dpRelated({ module, dp }: BatchReplicas): Related {
   const { fields, ranks = 0, nameSpan } = module;
@@ -56,7 +59,7 @@ function dpRelated({ module, dp }: BatchReplicas): Related {
 function missingReport({ text, root }: LayoutFacts, replicas: BatchReplicas): Report {
   const { micro, dp, step } = replicas;
   return {
-    message: `global_batch_size defaults to ${micro * dp}, which is not a multiple of ${stepText('micro_batch_size', replicas)}. Write global_batch_size ${step} or a multiple of it.`,
+    message: `global_batch_size defaults to ${micro * dp}, which is not a multiple of ${stepText(replicas)}. Write global_batch_size ${step} or a multiple of it.`,
     span: root.batch.keySpan,
     related: rematRelated(replicas.module, 'gtp_remat'),
     predicts: prediction(true, replicas, micro * dp),

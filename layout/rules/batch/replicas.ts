@@ -34,20 +34,6 @@ export function batchReplicas({ root, modules, heterogeneous }: LayoutFacts): Ba
   return { module, micro, dp, gtp, step: micro * dp * gtp };
 }
 
-/**
- * What the size of a batch is a multiple of, without factors of 1: `micro_batch_size 2 x dp 4 = 8`.
- * @param name what the size of a micro-batch is called
- */
-export function stepText(name: string, { micro, dp, gtp }: Pick<BatchReplicas, 'micro' | 'dp' | 'gtp'>): string {
-  const factors = [
-    { name, size: micro },
-    { name: 'dp', size: dp },
-    { name: 'gtp_remat', size: gtp },
-  ].filter(({ size }) => size > 1);
-  const product = factors.map((factor) => `${factor.name} ${factor.size}`).join(' x ');
-  return factors.length > 1 ? `${product} = ${micro * dp * gtp}` : product;
-}
-
 /** What the library's calculator says of a global batch that it refuses. */
 export function calculatorRefusal({ micro, dp, gtp, step }: BatchReplicas, size: number): string {
   return size % step === 0

@@ -1,5 +1,4 @@
 import { needsOneQueue } from '../../topology/deviceQueues';
-import type { LayoutFacts } from '../../topology/facts';
 import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
@@ -21,6 +20,9 @@ export const deviceConnections: Rule = {
     if (!field || (field.written && field.value === undefined)) {
       return;
     }
+    const { tp = 1, cp = 1 } = facts.modules[0]?.degrees ?? {};
+    const gpu = facts.root.cluster.value?.gpu.value ?? '';
+    const overlapsExperts = facts.root.moe.value?.overlap_moe_expert_parallel_comm.value === true;
     const isTorch = fsdp.value?.torch_fsdp2.value === true;
     const isMegatron = fsdp.value?.enabled.value === true;
     const isOther = facts.framework?.rules.megatron === 'none';
@@ -39,7 +41,7 @@ export const deviceConnections: Rule = {
           fixes: [changeFix(VARIABLE, field, 8), removeFix(facts.text, VARIABLE, field)],
         };
       }
-    } else if (field.value !== 1 && needsOne(facts)) {
+    } else if (field.value !== 1 && needsOneQueue({ tp, cp, gpu, overlapsExperts })) {
       // a launch file rarely says on which GPUs it runs
       const isOpen = facts.root.launch.written && !facts.root.cluster.value?.gpu.written;
       yield {
@@ -53,14 +55,3 @@ export const deviceConnections: Rule = {
     }
   },
 };
-
-function needsOne({ root, modules }: LayoutFacts): boolean {
-  const { tp = 1, cp = 1 } = modules[0]?.degrees ?? {};
-  const gpu = root.cluster.value?.gpu.value ?? '';
-  return needsOneQueue({
-    tp,
-    cp,
-    gpu,
-    overlapsExperts: root.moe.value?.overlap_moe_expert_parallel_comm.value === true,
-  });
-}

@@ -44,7 +44,7 @@ export const frameworkHeads: Rule = {
       span: module?.fields.tp.span ?? undivided.field.span,
       related: [valueRelated(undivided.name, undivided.field)],
       predicts: undivided.words?.(count, tp) ?? null,
-      fixes: [...better].reverse().map((size) => changeFix('tp', module?.fields.tp, size)),
+      fixes: better.toReversed().map((size) => changeFix('tp', module?.fields.tp, size)),
     };
   },
 };

@@ -1,4 +1,4 @@
-import { changeFix, changes } from '../fixes';
+import { changes } from '../fixes';
 import { countOf, divisors, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
@@ -46,10 +46,9 @@ export const ulyssesSize: Rule = {
         .slice(-3);
       yield {
         message: `ulysses ${size} does not divide ${heads.value} attention heads. Use ulysses ${eitherNumber(better)}.`,
-        span: field.span,
+        ...changes('ulysses', field, ...better.toReversed()),
         related: [valueRelated('num_attention_heads', heads)],
         predicts: words.heads(heads.value, size),
-        fixes: [...better].reverse().map((one) => changeFix('ulysses', field, one)),
       };
     } else if (
       words.keyValueHeads &&
@@ -63,10 +62,9 @@ export const ulyssesSize: Rule = {
         .slice(-3);
       yield {
         message: `ulysses ${size} is neither a divisor nor a multiple of ${count} key-value heads. Use ulysses ${eitherNumber(better)}.`,
-        span: field.span,
+        ...changes('ulysses', field, ...better.toReversed()),
         related: [valueRelated('num_query_groups', groups)],
         predicts: words.keyValueHeads(count, size),
-        fixes: [...better].reverse().map((one) => changeFix('ulysses', field, one)),
       };
     } else if (words.cutsSequences && length?.value !== undefined && length.value % size !== 0) {
       const better = nearestMultiples(size, length.value);

@@ -1,6 +1,6 @@
 import { job } from '../examples';
 import { changes } from '../fixes';
-import { eitherNumber, nearestMultiples } from '../numbers';
+import { eitherNumber, nearestMultiples, productText } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
@@ -45,10 +45,9 @@ export const linearAttentionHeads: Rule = {
       // value heads are a multiple of the key heads: one of the two diagnostics is enough
       const [name, field] = key.value === undefined ? ['linear_num_value_heads', value] : ['linear_num_key_heads', key];
       if (field.value !== undefined && field.value % (tp * cp) !== 0) {
-        const product = cp === 1 ? `tp ${tp}` : tp === 1 ? `cp ${cp}` : `tp ${tp} x cp ${cp} = ${tp * cp}`;
         const better = nearestMultiples(tp * cp, field.value);
         yield {
-          message: `${name} ${field.value} is not a multiple of ${product}. Use ${eitherNumber(better)}.`,
+          message: `${name} ${field.value} is not a multiple of ${productText({ tp, cp })}. Use ${eitherNumber(better)}.`,
           ...changes(name, field, ...better),
           related: [...writtenRelated('tp', module.fields.tp), ...writtenRelated('cp', module.fields.cp)],
           predicts: `self.${name}=${field.value} must be a multiple of (self.tensor_model_parallel_size=${tp} * self.context_parallel_size=${cp}).`,

@@ -17,9 +17,7 @@ export const expertCapacity: Rule = {
   why: 'The capacity of an expert is its even share of the tokens times the factor; without a factor there is none to pad to.',
   failing: job(8, 'ep: 2', 'moe: {moe_pad_expert_input_to_capacity: true, moe_token_dispatcher_type: alltoall}'),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
-  *check(facts) {
-    yield* firstBroken(facts.text, conditions(facts));
-  },
+  check: (facts) => firstBroken(facts.text, conditions(facts)),
 };
 
 function conditions(facts: LayoutFacts): Condition[] {

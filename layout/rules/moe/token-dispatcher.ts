@@ -12,14 +12,11 @@ export const tokenDispatcher: Rule = {
   what: '`moe_enable_deepep` is on with another dispatcher than `flex`, the `flex` dispatcher stands beside `fake_process_group`, or `allgather` beside `variable_seq_lengths`.',
   why: 'DeepEP is a backend of the flex dispatcher, whose kernels speak to real ranks.',
   failing: job(8, 'ep: 8', 'moe: {moe_token_dispatcher_type: alltoall, moe_enable_deepep: true}'),
-  passing: job(8, 'ep: 8', 'moe: {moe_token_dispatcher_type: flex, moe_enable_deepep: true}'),
   sources: [
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
     megatron('megatron/training/arguments.py', 'validate_args'),
   ],
-  *check(facts) {
-    yield* firstBroken(facts.text, conditions(facts));
-  },
+  check: (facts) => firstBroken(facts.text, conditions(facts)),
 };
 
 function conditions({ text, root, trainingScript }: LayoutFacts): Condition[] {

@@ -5,7 +5,7 @@ import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { job } from '../examples';
 import { changeFix, removeFix, suggestion } from '../fixes';
 import { stopsLater } from '../later';
-import { divisors, eitherNumber } from '../numbers';
+import { eitherNumber, nearestDivisors } from '../numbers';
 import { rematRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
@@ -78,8 +78,7 @@ function* indivisibleReport(
     ...(isDense ? [cp > 1 ? `dp ${dp} x cp ${cp} = ${dp * cp}` : `dp ${dp}`] : []),
     ...(isExpert ? [`expt_dp ${exptDp}`] : []),
   ];
-  const fitting = divisors(exptDp).filter((count) => (dp * cp) % count === 0);
-  const nearest = fitting.sort((a, b) => Math.abs(a - instances) - Math.abs(b - instances)).slice(0, 3);
+  const nearest = nearestDivisors(exptDp, instances, 3, (count) => (dp * cp) % count === 0);
   yield {
     message: `${instances} optimizer instances ${isDense && isExpert ? `divide neither ${undivided.join(' nor ')}` : `do not divide ${undivided.join()}`}. Use ${eitherNumber(nearest)}.${stopsLater(facts, 'makes its process groups')}`,
     span: field.span,

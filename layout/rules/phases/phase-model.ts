@@ -2,7 +2,7 @@ import type { PhaseKeys } from '../../format/keys';
 import type { Field, Section } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { phasePlace } from '../../topology/phases';
-import { changeFix } from '../fixes';
+import { changes } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
@@ -19,8 +19,6 @@ export const phaseModel: Rule = {
   why: 'Each tensor-parallel rank holds whole attention heads, in an inference engine as in the trainer; key-value heads that are fewer than ranks are copied.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nmodel: {num_attention_heads: 28}\nphases: {rollout: {engine: vllm, tp: 8}}\n',
-  passing:
-    'layout: 1\nworld_size: 8\nlaunch: {family: verl, engine: fsdp}\nmodel: {num_attention_heads: 28}\nphases: {rollout: {engine: vllm, tp: 4}}\n',
   sources: [
     '`ModelConfig.verify_with_parallel_config` in vllm/config/model.py (vllm-project/vllm)',
     '`Qwen2Attention.__init__` in python/sglang/srt/models/qwen2.py (sgl-project/sglang)',
@@ -61,8 +59,7 @@ function phaseReport(facts: LayoutFacts, name: string, phase: Section<PhaseKeys>
       .slice(-3);
     return {
       advice: better.length > 0 ? `Use ${degree} ${eitherNumber(better)}.` : `Use another ${degree}.`,
-      span: field.span,
-      fixes: [...better].reverse().map((size) => changeFix(degree, field, size)),
+      ...changes(degree, field, ...better.toReversed()),
     };
   };
   if (!fitsHeads(cuts)) {

@@ -1,8 +1,7 @@
-import { denseGrid } from '../../topology/processGroups';
 import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { nodeReports, placedModules } from './crossing';
+import { nodeCheck } from './crossing';
 
 export const cpCrossesNode: Rule = {
   code: 'cp-crosses-node',
@@ -14,11 +13,5 @@ export const cpCrossesNode: Rule = {
   failing: job(16, 'tp: 2, cp: 8', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   passing: job(16, 'tp: 2, cp: 4', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
-  *check(facts) {
-    for (const placed of placedModules(facts)) {
-      const { degrees, module } = placed;
-      const kind = { label: 'CP', grid: denseGrid, dims: ['cp'], degree: degrees.cp, span: module.fields.cp.span };
-      yield* nodeReports(facts, kind, placed, 'Keys and values cross the network.');
-    }
-  },
+  check: nodeCheck('cp', 'Keys and values cross the network.'),
 };

@@ -4,6 +4,7 @@ import type { Grid } from '../../grid/grid';
 import { memoizeRecent } from '../../memoize';
 import { crossings, type Domain, nodeOf } from '../../topology/crossings';
 import type { Degrees, LayoutFacts, ModuleFacts } from '../../topology/facts';
+import { denseGrid, expertGrid } from '../../topology/processGroups';
 import { resolveLayout } from '../../topology/resolve';
 import type { ResolvedLayout, ResolvedModule } from '../../topology/resolved';
 import { countOf } from '../numbers';
@@ -88,23 +89,33 @@ export function nvlinkRelated({ root }: LayoutFacts, layout: ResolvedLayout): Re
     : [];
 }
 
-/** Reports groups of a kind that leave their node, with what that means. */
-export function* nodeReports(facts: LayoutFacts, kind: Kind, placed: Placed, effect: string): Iterable<Report> {
+/** The check of a rule on groups along one dimension that leave their node, with what that means. */
+export function nodeCheck(dim: 'cp' | 'ep', effect: string): (facts: LayoutFacts) => readonly Report[] {
+  const label = dim.toUpperCase();
+  const grid = dim === 'ep' ? expertGrid : denseGrid;
+  return (facts) =>
+    placedModules(facts).flatMap((placed) => {
+      const { degrees, module } = placed;
+      const kind = { label, grid, dims: [dim], degree: degrees[dim], span: module.fields[dim].span };
+      return nodeReports(facts, kind, placed, effect);
+    });
+}
+
+function nodeReports(facts: LayoutFacts, kind: Kind, placed: Placed, effect: string): Report[] {
   const { layout } = placed;
   const domain = nodeOf(layout);
   const text = crossingText(kind, placed, domain);
   const perNode = facts.root.cluster.value?.gpus_per_node;
-  if (text !== null && perNode) {
-    const related =
-      domain.label === 'node'
-        ? [{ message: `a node has ${countOf(domain.size, 'GPU')}`, span: perNode.span }]
-        : nvlinkRelated(facts, layout);
-    // a group that a rack could hold stalls on the network for nothing
-    const wouldFit = domain.label !== 'node' && kind.degree <= domain.size;
-    const advice = wouldFit
-      ? ` Use a degree that divides ${domain.size}, so that every group stays in one domain.`
-      : '';
-    const message = `${text} ${effect}${advice}`;
-    yield { message, span: kind.span, related, ...(wouldFit && { severity: 'warning' as const }) };
+  if (text === null || !perNode) {
+    return [];
   }
+  const related =
+    domain.label === 'node'
+      ? [{ message: `a node has ${countOf(domain.size, 'GPU')}`, span: perNode.span }]
+      : nvlinkRelated(facts, layout);
+  // a group that a rack could hold stalls on the network for nothing
+  const wouldFit = domain.label !== 'node' && kind.degree <= domain.size;
+  const advice = wouldFit ? ` Use a degree that divides ${domain.size}, so that every group stays in one domain.` : '';
+  const message = `${text} ${effect}${advice}`;
+  return [{ message, span: kind.span, related, ...(wouldFit && { severity: 'warning' }) }];
 }

@@ -1,8 +1,7 @@
-import { expertGrid } from '../../topology/processGroups';
 import { job } from '../examples';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { nodeReports, placedModules } from './crossing';
+import { nodeCheck } from './crossing';
 
 export const epCrossesNode: Rule = {
   code: 'ep-crosses-node',
@@ -14,11 +13,5 @@ export const epCrossesNode: Rule = {
   failing: job(16, 'ep: 16', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   passing: job(16, 'ep: 8', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
-  *check(facts) {
-    for (const placed of placedModules(facts)) {
-      const { degrees, module } = placed;
-      const kind = { label: 'EP', grid: expertGrid, dims: ['ep'], degree: degrees.ep, span: module.fields.ep.span };
-      yield* nodeReports(facts, kind, placed, 'The all-to-all crosses the network.');
-    }
-  },
+  check: nodeCheck('ep', 'The all-to-all crosses the network.'),
 };

@@ -21,9 +21,7 @@ export const graphedRecomputation: Rule = {
     'cuda_graph: {cuda_graph_impl: local}',
   ),
   sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
-  *check(facts) {
-    yield* firstBroken(facts.text, conditions(facts));
-  },
+  check: (facts) => firstBroken(facts.text, conditions(facts)),
 };
 
 function conditions(facts: LayoutFacts): Condition[] {

@@ -22,9 +22,7 @@ export const recomputeOptions: Rule = {
     megatron('megatron/training/arguments.py', 'validate_args'),
     megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
   ],
-  *check(facts) {
-    yield* firstBroken(facts.text, conditions(facts));
-  },
+  check: (facts) => firstBroken(facts.text, conditions(facts)),
 };
 
 function conditions(facts: LayoutFacts): Condition[] {

@@ -1,5 +1,5 @@
 import { changes } from '../fixes';
-import { divisors, eitherNumber } from '../numbers';
+import { eitherNumber, nearestDivisors } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { inFramework } from '../source';
@@ -46,9 +46,7 @@ export const slimeBatch: Rule = {
     }
     if (total % global.value !== 0) {
       const size = global.value;
-      const better = divisors(total)
-        .sort((a, b) => Math.abs(a - size) - Math.abs(b - size))
-        .slice(0, 2);
+      const better = nearestDivisors(total, size, 2);
       const left = total % size;
       yield {
         message: `${product}, not a multiple of global_batch_size ${size}${total < size ? '' : `: ${left} of them are never trained on`}. Use global_batch_size ${eitherNumber(better)}.`,

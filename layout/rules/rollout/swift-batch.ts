@@ -108,13 +108,12 @@ function* transformersReports(
       : `micro_batch_size ${micro} x ${ranks} ranks x ${steps} = ${generated} samples of a step`;
     yield {
       message: `samples_per_prompt ${samples.value} does not divide ${made}.${better.length > 0 ? ` Use samples_per_prompt ${eitherNumber(better)}, or another batch.` : ''}`,
-      span: samples.span,
+      ...changes('samples_per_prompt', samples, ...better.toReversed()),
       predicts: `generation_batch_size (${generated}) must be evenly divisible by num_generations (${samples.value}). Valid values: [${divisors(
         generated,
       )
         .filter((one) => one > 1)
         .join(', ')}].`,
-      fixes: [...better].reverse().map((one) => changeFix('samples_per_prompt', samples, one)),
     };
   }
 }

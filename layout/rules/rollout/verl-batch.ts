@@ -2,7 +2,7 @@ import { gcd } from '../../grid/arithmetic';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
 import { changeFix, changes } from '../fixes';
-import { countOf, divisors, eitherNumber, nearestMultiples } from '../numbers';
+import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { inFramework } from '../source';
@@ -148,8 +148,7 @@ function miniBatchReport({ rl, prompts, samples }: Rollouts, trainer: Trainer): 
   }
   const part = (prompts * samples) / dp;
   if (share > 0 && Number.isInteger(part) && part % share !== 0) {
-    const better = divisors(prompts).filter((size) => (size * samples) % dp === 0);
-    const nearest = better.sort((a, b) => Math.abs(a - mini) - Math.abs(b - mini)).slice(0, 2);
+    const nearest = nearestDivisors(prompts, mini, 2, (size) => (size * samples) % dp === 0);
     return {
       // FSDP workers split what they have; those on Megatron Core iterate over whole mini-batches
       ...(onFsdp && { severity: 'warning' as const }),

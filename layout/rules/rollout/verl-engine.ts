@@ -14,8 +14,6 @@ export const verlEngine: Rule = {
   why: 'verl spreads the experts of an engine over all of its ranks, and starts none of its engines with a pipeline.',
   failing:
     'layout: 1\nworld_size: 8\nlaunch: {family: verl}\nparallelism: {tp: 2}\nphases: {rollout: {engine: vllm, tp: 4, ep: 2}}\n',
-  passing:
-    'layout: 1\nworld_size: 8\nlaunch: {family: verl}\nparallelism: {tp: 2}\nphases: {rollout: {engine: vllm, tp: 4, ep: 4}}\n',
   sources: [inFramework('volcengine/verl', 'verl/workers/config/rollout.py', 'RolloutConfig.__post_init__')],
   *check({ root }) {
     for (const { name, value: phase } of root.phases.value ?? []) {

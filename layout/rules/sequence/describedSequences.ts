@@ -1,6 +1,8 @@
 import type { SequenceKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import { type Degrees, type LayoutFacts, type ModuleFacts, valueOr } from '../../topology/facts';
+import { sequenceDivisor } from '../../topology/sequence';
+import { scattersRankByRank } from '../../topology/sequencePlans';
 
 /** A grid whose sequences are described. */
 export interface DescribedSequence {
@@ -8,6 +10,21 @@ export interface DescribedSequence {
   readonly sequence: Section<SequenceKeys>;
   readonly degrees: Degrees;
   readonly sequenceParallel: boolean;
+}
+
+/** By what the length of a sequence must be divisible, as a number and as its factors: `2 x cp 4 x tp 2 = 16`. */
+export function divisorOf(
+  facts: LayoutFacts,
+  { degrees: { tp, cp }, sequenceParallel }: DescribedSequence,
+): { readonly divisor: number; readonly factors: string } {
+  const isCut = sequenceParallel && tp > 1;
+  const isGpt = scattersRankByRank(facts);
+  const divisor = sequenceDivisor({ cp, tp, sequenceParallel: isCut }, isGpt);
+  const factors =
+    isGpt && isCut && cp > 1
+      ? `cp ${cp} x lcm(2, tp ${tp})`
+      : [...(cp > 1 ? [`2 x cp ${cp}`] : []), ...(isCut ? [`tp ${tp}`] : [])].join(' x ');
+  return { divisor, factors: cp > 1 ? `${factors} = ${divisor}` : factors };
 }
 
 /** The grids whose sequences are described and whose degrees are usable. */

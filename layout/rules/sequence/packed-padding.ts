@@ -1,10 +1,8 @@
-import { sequenceDivisor } from '../../topology/sequence';
-import { scattersRankByRank } from '../../topology/sequencePlans';
 import { job } from '../examples';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
 import { megatron } from '../source';
-import { describedSequences } from './describedSequences';
+import { describedSequences, divisorOf } from './describedSequences';
 
 export const packedPadding: Rule = {
   code: 'packed-padding',
@@ -21,24 +19,15 @@ export const packedPadding: Rule = {
     'Transformer Engine, attention/dot_product_attention/context_parallel.py (`AttnFuncWithCPAndKVP2P`)',
   ],
   *check(facts) {
-    for (const { module, sequence, degrees, sequenceParallel } of describedSequences(facts)) {
+    for (const described of describedSequences(facts)) {
+      const { module, sequence, degrees, sequenceParallel } = described;
       const { qkv_format: format, variable_seq_lengths: variable } = sequence;
       const field = format.value === 'thd' ? format : variable.value === true ? variable : null;
       const isSplit = sequenceParallel && degrees.tp > 1;
-      const isGpt = scattersRankByRank(facts);
-      const { cp, tp } = degrees;
-      const divisor = sequenceDivisor({ cp, tp, sequenceParallel: isSplit }, isGpt);
+      const { divisor, factors } = divisorOf(facts, described);
       if (field && divisor > 1) {
-        const product =
-          isSplit && cp > 1
-            ? isGpt
-              ? `cp ${cp} x lcm(2, tp ${tp}) = ${divisor}`
-              : `2 x cp ${cp} x tp ${tp} = ${divisor}`
-            : isSplit
-              ? `tp ${tp}`
-              : `2 x cp ${cp} = ${divisor}`;
         yield {
-          message: `Each sequence is padded to a multiple of ${product}.`,
+          message: `Each sequence is padded to a multiple of ${factors}.`,
           span: field.span,
           related: [
             ...writtenRelated('cp', module.fields.cp),

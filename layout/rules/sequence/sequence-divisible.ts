@@ -1,14 +1,12 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
-import { sequenceDivisor } from '../../topology/sequence';
-import { scattersRankByRank } from '../../topology/sequencePlans';
 import { job } from '../examples';
-import { changeFix } from '../fixes';
+import { changeFix, changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
 import { megatron } from '../source';
-import { type DescribedSequence, describedSequences } from './describedSequences';
+import { type DescribedSequence, describedSequences, divisorOf } from './describedSequences';
 
 export const sequenceDivisible: Rule = {
   code: 'sequence-divisible',
@@ -86,24 +84,18 @@ function undividedReport(facts: LayoutFacts, described: DescribedSequence, lengt
   const { module, sequence, degrees } = described;
   const { tp, cp } = degrees;
   const sequenceParallel = described.sequenceParallel && tp > 1;
-  const isGpt = scattersRankByRank(facts);
-  const divisor = sequenceDivisor({ cp, tp, sequenceParallel }, isGpt);
+  const { divisor, factors } = divisorOf(facts, described);
   if (sequence.qkv_format.value === 'thd' || length % divisor === 0) {
     return null;
   }
-  const { span } = sequence.seq_length;
   const better = nearestMultiples(divisor, length);
   const scriptStops = cp > 1 && length % (2 * cp) !== 0;
   const isFoundLater = facts.trainingScript && !scriptStops;
-  const isShared = isGpt && sequenceParallel && cp > 1;
-  const factors = isShared
-    ? `cp ${cp} x lcm(2, tp ${tp})`
-    : [...(cp > 1 ? [`2 x cp ${cp}`] : []), ...(sequenceParallel ? [`tp ${tp}`] : [])].join(' x ');
   return {
     // the script does not compare the length with tp
     severity: isFoundLater ? 'warning' : 'error',
-    message: `seq_length ${length} is not a multiple of ${cp > 1 ? `${factors} = ${divisor}` : factors}${isFoundLater ? ': the first step fails when it scatters the embeddings' : ''}. Use ${eitherNumber(better)}.`,
-    span,
+    message: `seq_length ${length} is not a multiple of ${factors}${isFoundLater ? ': the first step fails when it scatters the embeddings' : ''}. Use ${eitherNumber(better)}.`,
+    ...changes('seq_length', sequence.seq_length, ...better),
     related: [
       ...(cp > 1 ? writtenRelated('cp', module.fields.cp) : []),
       ...(sequenceParallel ? writtenRelated('tp', module.fields.tp) : []),
@@ -113,6 +105,5 @@ function undividedReport(facts: LayoutFacts, described: DescribedSequence, lengt
         ? SCRIPT_LENGTH
         : 'First dimension of the tensor should be divisible by tensor parallel size'
       : `Sequence length should be divisible by ${divisor} for Sequence/Context parallelism`,
-    fixes: better.map((size) => changeFix('seq_length', sequence.seq_length, size)),
   };
 }

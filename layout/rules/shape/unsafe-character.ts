@@ -14,7 +14,6 @@ export const unsafeCharacter: Rule = {
   what: 'A name or a text holds a control character, one that turns the direction of text, or one that is invisible.',
   why: 'Terminals and logs of CI obey control characters, and a reviewer does not see the others. Such a text reaches launch scripts, tables and diagrams.',
   failing: job(8, 'tp: 2', 'name: "gpt\\u202e7b"'),
-  passing: job(8, 'tp: 2', 'name: "gpt7b"'),
   sources: ['Unicode Technical Report 36, Unicode Security Considerations'],
   *checkShape({ tree }) {
     for (const { text, source, span } of textsOf(tree.root)) {

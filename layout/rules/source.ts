@@ -35,5 +35,17 @@ function placed(repository: string, revision: string, file: string, names: reado
   return names.length === 0 ? link : `${names.map((name) => `\`${name}\``).join(', ')} in ${link}`;
 }
 
+/** Where Megatron-LM checks most: the arguments of the training script, the configuration of a model, the process groups. */
+export const VALIDATE_ARGS = megatron('megatron/training/arguments.py', 'validate_args');
+export const TRANSFORMER_CONFIG = megatron(
+  'megatron/core/transformer/transformer_config.py',
+  'TransformerConfig.__post_init__',
+);
+export const PARALLEL_STATE = megatron('megatron/core/parallel_state.py', 'initialize_model_parallel');
+
+/** The same of examples/mimo: its flags, and the grids of modules. */
+export const MIMO_ARGS = megatron('examples/mimo/training/args.py', 'validate_hetero_grid_args');
+export const MIMO_TOPOLOGY = megatron('examples/mimo/training/topology.py', 'create_topology');
+
 /** The layout format, which is defined by this project. */
 export const FORMAT_SOURCE = 'The layout format of this project';

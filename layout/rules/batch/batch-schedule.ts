@@ -4,7 +4,7 @@ import { type Attempt, assertThat, attempt, fail, raise } from '../../topology/p
 import { job } from '../examples';
 import { removeFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, VALIDATE_ARGS } from '../source';
 
 type Batch = Section<RootKeys['batch']['keys']>;
 
@@ -18,7 +18,7 @@ export const batchSchedule: Rule = {
   passing: job(8, 'tp: 1', 'batch: {micro_batch_size: 1, step_batch_size_schedule: "0:8 64K:16"}'),
   sources: [
     megatron('megatron/core/num_microbatches_calculator.py', 'StepBatchsizeNumMicroBatchesCalculator'),
-    megatron('megatron/training/arguments.py', 'validate_args'),
+    VALIDATE_ARGS,
   ],
   *check({ text, root }) {
     const batch = root.batch.value;

@@ -2,7 +2,7 @@ import { job } from '../examples';
 import { setFix } from '../fixes';
 import { eitherNumber, nearestMultiples, productText } from '../numbers';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 import { batchReplicas, globalBatchOf } from './replicas';
 
 export const evalBatch: Rule = {
@@ -12,7 +12,7 @@ export const evalBatch: Rule = {
   what: '`eval_global_batch_size` (by default `global_batch_size`) is not a multiple of `eval_micro_batch_size * dp * gtp_remat`.',
   why: 'Evaluation divides its batch among the replicas as training does, with a micro-batch of its own.',
   failing: job(8, 'tp: 1', 'batch: {micro_batch_size: 1, global_batch_size: 16, eval_micro_batch_size: 4}'),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     const replicas = batchReplicas(facts);
     const batch = facts.root.batch.value;

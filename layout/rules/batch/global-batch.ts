@@ -6,7 +6,7 @@ import { changes, insertFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples, productText } from '../numbers';
 import { rematRelated, valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, VALIDATE_ARGS } from '../source';
 import { type BatchReplicas, batchReplicas, calculatorRefusal, tooFewMicroBatches } from './replicas';
 
 export const globalBatch: Rule = {
@@ -17,7 +17,7 @@ export const globalBatch: Rule = {
   why: 'Every replica runs whole micro-batches. The default of the global batch leaves out the factor `gtp_remat`, so a job with generalized TP must write the size.',
   failing: job(8, 'tp: 2', 'batch: {micro_batch_size: 2, global_batch_size: 12}'),
   sources: [
-    megatron('megatron/training/arguments.py', 'validate_args'),
+    VALIDATE_ARGS,
     megatron('megatron/core/num_microbatches_calculator.py', 'init_num_microbatches_calculator'),
   ],
   *check(facts) {

@@ -5,7 +5,7 @@ import { job } from '../examples';
 import { removeFix, suggestion } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE } from '../source';
 import { replicaGroupFix, type Sharp, sharpOf, sharpOffFix } from './sharp';
 
 const SHARP_GROUPS = ['dp', 'dp_replica'];
@@ -22,7 +22,7 @@ export const sharpGroup: Rule = {
     'tp: 2, num_distributed_optimizer_instances: 2',
     'communicators: {use_sharp: true, sharp_enabled_group: dp_replica}',
   ),
-  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  sources: [PARALLEL_STATE],
   *check(facts) {
     const sharp = sharpOf(facts);
     const group = sharp?.group.value;

@@ -7,7 +7,7 @@ import { removeFix, replaceFix, setFix, suggestion } from '../fixes';
 import { countOf, divisors } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
 
 export const cpCommType: Rule = {
   code: 'cp-comm-type',
@@ -17,10 +17,7 @@ export const cpCommType: Rule = {
   what: '`cp_comm_type` is `a2a+p2p` and `hierarchical_context_parallel_sizes` is not written (a module cannot have it); or a list of types has another length than the model has layers; or sparse attention (`experimental_attention_variant: dsa`) uses another type than `all_gather`.',
   why: 'The sizes are the levels: all-to-all runs inside the first, point-to-point between the others.',
   failing: job(16, 'cp: 8', 'sequence: {cp_comm_type: a2a+p2p}'),
-  sources: [
-    megatron('megatron/training/arguments.py', 'validate_args'),
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
-  ],
+  sources: [VALIDATE_ARGS, TRANSFORMER_CONFIG],
   *check(grids) {
     const { root, modules, text } = grids;
     const sizes = root.parallelism.value?.hierarchical_context_parallel_sizes;

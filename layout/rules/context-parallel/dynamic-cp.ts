@@ -5,7 +5,7 @@ import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import { countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
-import { megatron, megatronDev } from '../source';
+import { megatron, megatronDev, VALIDATE_ARGS } from '../source';
 
 export const dynamicCp: Rule = {
   code: 'dynamic-cp',
@@ -16,7 +16,7 @@ export const dynamicCp: Rule = {
   failing: job(6, 'tp: 2, hybrid_context_parallel: true'),
   passing: job(8, 'tp: 2, hybrid_context_parallel: true'),
   sources: [
-    megatron('megatron/training/arguments.py', 'validate_args'),
+    VALIDATE_ARGS,
     megatron('megatron/core/parallel_state.py', 'create_hybrid_dp_cp_groups'),
     megatronDev('megatron/core/parallel_state.py', 'create_dynamic_dp_cp_groups'),
   ],

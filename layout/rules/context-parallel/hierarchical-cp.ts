@@ -6,7 +6,7 @@ import { changeFix, removeFix, replaceFix } from '../fixes';
 import { countOf } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE, VALIDATE_ARGS } from '../source';
 
 export const hierarchicalCp: Rule = {
   code: 'hierarchical-cp',
@@ -15,10 +15,7 @@ export const hierarchicalCp: Rule = {
   what: `The product of \`hierarchical_context_parallel_sizes\` is not \`cp\`, or there are more than ${MAX_LEVELS} of them.`,
   why: 'Every context-parallel group is cut into levels, and the product of their sizes is `cp`. Megatron-LM stops with an assertion that has no message.',
   failing: job(16, 'cp: 8, hierarchical_context_parallel_sizes: [2, 2]'),
-  sources: [
-    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
-    megatron('megatron/training/arguments.py', 'validate_args'),
-  ],
+  sources: [PARALLEL_STATE, VALIDATE_ARGS],
   *check({ text, root }) {
     const parallelism = root.parallelism.value;
     const field = parallelism?.hierarchical_context_parallel_sizes;

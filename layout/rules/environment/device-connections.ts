@@ -2,7 +2,7 @@ import { needsOneQueue } from '../../topology/deviceQueues';
 import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 
 const VARIABLE = 'CUDA_DEVICE_MAX_CONNECTIONS';
 
@@ -13,7 +13,7 @@ export const deviceConnections: Rule = {
   what: 'The file writes `environment`, and there `CUDA_DEVICE_MAX_CONNECTIONS` is not 1 though tensor or context parallelism is on (GPUs before Blackwell), or it is 1 under FSDP. A warning where the file was imported and names no `cluster.gpu`.',
   why: 'With one queue to the GPU the communication of tensor and context parallelism starts before the computation that hides it. FSDP needs more than one queue to run both at a time.',
   failing: job(8, 'tp: 2', 'environment: {CUDA_DEVICE_MAX_CONNECTIONS: 8}'),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     const { environment, fsdp } = facts.root;
     const field = environment.value?.CUDA_DEVICE_MAX_CONNECTIONS;

@@ -3,7 +3,7 @@ import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { job } from '../examples';
 import { suggestion } from '../fixes';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, PARALLEL_STATE, VALIDATE_ARGS } from '../source';
 import { denseReplica, isUndivided, type Replica, undividedReport } from './replica';
 
 export const denseFactorization: Rule = {
@@ -14,8 +14,8 @@ export const denseFactorization: Rule = {
   why: 'Megatron-LM builds whole replicas only. The error comes when the process groups are made, after the job has waited in the queue.',
   failing: job(16, 'tp: 8, pp: 3'),
   sources: [
-    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
-    megatron('megatron/training/arguments.py', 'validate_args'),
+    PARALLEL_STATE,
+    VALIDATE_ARGS,
     megatron('examples/mimo/training/topology.py', 'ModuleGridSpec.__post_init__'),
   ],
   *check(facts) {

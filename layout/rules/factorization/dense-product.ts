@@ -1,6 +1,6 @@
 import { job } from '../examples';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE } from '../source';
 import { denseReplica, productReports } from './replica';
 
 export const denseProduct: Rule = {
@@ -11,7 +11,7 @@ export const denseProduct: Rule = {
   what: '`dp` is derived: the ranks divided by `tp * gtp_remat * cp * pp`. The file writes another number.',
   why: 'Megatron-LM never reads `dp`, so batch arithmetic with the written size is wrong.',
   failing: job(16, 'tp: 4, dp: 2'),
-  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  sources: [PARALLEL_STATE],
   *check(facts) {
     for (const module of facts.modules) {
       yield* productReports(facts, module, denseReplica(module), module.dp);

@@ -2,7 +2,7 @@ import type { ModuleFacts } from '../../topology/facts';
 import { job } from '../examples';
 import { stopsLater } from '../later';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, PARALLEL_STATE } from '../source';
 import { denseReplica, expertReplica, isUndivided, undividedReport } from './replica';
 
 export const expertFactorization: Rule = {
@@ -12,10 +12,7 @@ export const expertFactorization: Rule = {
   what: 'The number of ranks is not a multiple of `expt_tp * ep * expt_gtp_remat * pp`. `ep` need not divide `dp`.',
   why: 'Experts have a grid of their own over the same ranks as the dense layers.',
   failing: job(16, 'tp: 2, ep: 3'),
-  sources: [
-    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
-    megatron('examples/mimo/training/topology.py', 'ModuleGridSpec.__post_init__'),
-  ],
+  sources: [PARALLEL_STATE, megatron('examples/mimo/training/topology.py', 'ModuleGridSpec.__post_init__')],
   *check(facts) {
     for (const module of facts.modules) {
       const dense = denseReplica(module);

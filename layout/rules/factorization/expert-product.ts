@@ -1,6 +1,6 @@
 import { job } from '../examples';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE } from '../source';
 import { expertReplica, productReports } from './replica';
 
 export const expertProduct: Rule = {
@@ -11,7 +11,7 @@ export const expertProduct: Rule = {
   what: '`expt_dp` is derived: the ranks divided by `expt_tp * ep * expt_gtp_remat * pp`. The file writes another number.',
   why: 'Megatron-LM never reads `expt_dp`.',
   failing: job(16, 'tp: 2, ep: 4, expt_dp: 4'),
-  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  sources: [PARALLEL_STATE],
   *check(facts) {
     for (const module of facts.modules) {
       if (module.dp !== undefined) {

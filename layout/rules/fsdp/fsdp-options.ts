@@ -4,7 +4,7 @@ import { byDefault, type Condition, conditionsOn, firstBroken } from '../conditi
 import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 
 export const fsdpOptions: Rule = {
   code: 'fsdp-options',
@@ -13,7 +13,7 @@ export const fsdpOptions: Rule = {
   what: 'Megatron-FSDP is on with a checkpoint format other than `fsdp_dtensor`; PyTorch FSDP2 with a pipeline, experts in parallel, the distributed optimizer, tied embeddings or a checkpoint format of its own; or a checkpoint format asks for one of them and it is off.',
   why: 'Sharded parameters are saved by formats of their own, and each implementation supports some kinds of parallelism only.',
   failing: job(8, 'tp: 1', 'fsdp: {enabled: true}', 'checkpoint: {ckpt_format: torch_dist}'),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     const conditions = [versions, torchFsdp2, megatronFsdp, formats].flatMap((part) => part(facts));
     yield* firstBroken(facts.text, conditions);

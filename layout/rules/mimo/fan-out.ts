@@ -4,7 +4,7 @@ import { modules } from '../examples';
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { MIMO_ARGS } from '../source';
 import { mimoOf } from './mimo';
 
 export const fanOut: Rule = {
@@ -15,7 +15,7 @@ export const fanOut: Rule = {
   what: "For modules on ranks of their own: `micro_batch_size` times the language model's `dp` (and `gtp_remat`) is not divisible by an encoder's `dp`.",
   why: "Each step the encoder's replicas share the samples that the language model consumes.",
   failing: `${modules(8, 'images: {num_ranks: 4}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}')}batch: {micro_batch_size: 1, global_batch_size: 8}\n`,
-  sources: [megatron('examples/mimo/training/args.py', 'validate_hetero_grid_args')],
+  sources: [MIMO_ARGS],
   *check(facts) {
     const mimo = mimoOf(facts);
     const micro = facts.root.batch.value?.micro_batch_size;

@@ -2,7 +2,7 @@ import { LANGUAGE_MODULE } from '../../format/names';
 import { modules } from '../examples';
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { MIMO_ARGS } from '../source';
 import { isColocated, MIMO_CP } from './mimo';
 
 export const mimoCp: Rule = {
@@ -13,7 +13,7 @@ export const mimoCp: Rule = {
   what: 'The language module has `cp` above 1 and does not share its ranks with encoders. It is an error in a file that says the sizes by `dp`, as the flags of examples/mimo do.',
   why: '`validate_hetero_grid_args` of examples/mimo accepts `cp` 1 only.',
   failing: modules(8, 'images: {num_ranks: 4, tp: 2}', 'language: {rank_offset: 4, num_ranks: 4, cp: 2}'),
-  sources: [megatron('examples/mimo/training/args.py', 'validate_hetero_grid_args')],
+  sources: [MIMO_ARGS],
   *check({ modules, heterogeneous, mimoFlags }) {
     const language = heterogeneous ? modules.find(({ name }) => name === LANGUAGE_MODULE) : undefined;
     // read as it is written: the script looks at it before anything else

@@ -4,7 +4,7 @@ import { changeFix, changes } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
 import { type DescribedModel, describedModels } from './describedModels';
 
 export const attentionHeads: Rule = {
@@ -14,10 +14,7 @@ export const attentionHeads: Rule = {
   what: '`num_attention_heads` is not a multiple of `tp`. In a job of the training script, `hidden_size` must also be a multiple of `num_attention_heads`.',
   why: 'Each tensor-parallel rank holds whole heads, and each head an equal part of the hidden size.',
   failing: job(12, 'tp: 3', 'model: {num_attention_heads: 32}'),
-  sources: [
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
-    megatron('megatron/training/arguments.py', 'validate_args'),
-  ],
+  sources: [TRANSFORMER_CONFIG, VALIDATE_ARGS],
   *check(facts) {
     for (const described of describedModels(facts)) {
       const { num_attention_heads: heads, hidden_size: hidden, kv_channels: kv } = described.model;

@@ -7,7 +7,7 @@ import { changeFix, changes, removeFix } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { MIMO_ARGS, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
 import type { DescribedModel } from './describedModels';
 
 export const experts: Rule = {
@@ -17,11 +17,7 @@ export const experts: Rule = {
   what: '`num_experts` is not a multiple of `ep`; `ep` is above 1 in a model that is fully described and has no experts; or `moe_ffn_hidden_size` is written for such a model.',
   why: 'Each expert-parallel rank holds the same number of experts.',
   failing: job(16, 'ep: 8', 'model: {num_experts: 12}'),
-  sources: [
-    megatron('megatron/training/arguments.py', 'validate_args'),
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
-    megatron('examples/mimo/training/args.py', 'validate_hetero_grid_args'),
-  ],
+  sources: [VALIDATE_ARGS, TRANSFORMER_CONFIG, MIMO_ARGS],
   *check(facts) {
     for (const module of facts.modules) {
       const model = module.model.value;

@@ -2,7 +2,7 @@ import { grouped } from '../../format/quantities';
 import { job } from '../examples';
 import { changes } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 import { describedModels } from './describedModels';
 
 /** Below so many weights a job in fp32 may well be meant: a test, or a study of numerics. */
@@ -16,7 +16,7 @@ export const fullPrecision: Rule = {
   what: '`params_dtype` of a model above a billion weights is `fp32`: what Megatron-LM takes where neither `--bf16` nor `--fp16` is given.',
   why: 'Matrix products in fp32 leave the fast paths of the tensor cores unused. The log then says `float32` where it lists the parameters, and nothing else tells.',
   failing: job(16, 'tp: 8', 'model: {num_layers: 80, hidden_size: 8192, params_dtype: fp32}'),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     for (const { model } of describedModels(facts)) {
       const [layers, hidden] = [model.num_layers.value, model.hidden_size.value];

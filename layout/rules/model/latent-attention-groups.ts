@@ -3,7 +3,7 @@ import { job } from '../examples';
 import { removeFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 
 export const latentAttentionGroups: Rule = {
   code: 'latent-attention-groups',
@@ -18,7 +18,7 @@ export const latentAttentionGroups: Rule = {
     'sequence: {seq_length: 64}',
     'batch: {micro_batch_size: 1}',
   ),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     const { num_query_groups: groups, multi_latent_attention: latent } = facts.root.model.value ?? {};
     // a file that says less may be of the library, which has no such check

@@ -4,7 +4,7 @@ import { job } from '../examples';
 import { removeFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 import { describedModels } from './describedModels';
 
 export const layerCounts: Rule = {
@@ -15,7 +15,7 @@ export const layerCounts: Rule = {
   why: 'An encoder-decoder model has `encoder_num_layers` and `decoder_num_layers`, any other `num_layers`; Megatron-LM takes the one for the other where it is missing.',
   failing: job(8, 'tp: 1', 'model: {num_layers: 12, encoder_num_layers: 12}'),
   passing: job(8, 'tp: 1', 'model: {encoder_num_layers: 12, decoder_num_layers: 12}'),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     for (const { module, model } of describedModels(facts)) {
       const sequence = module.sequence.value;

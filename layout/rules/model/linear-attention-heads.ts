@@ -3,7 +3,7 @@ import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples, productText } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG } from '../source';
 import { describedModels } from './describedModels';
 
 /** The gated delta net, and its name of before. */
@@ -20,7 +20,7 @@ export const linearAttentionHeads: Rule = {
     'tp: 4, cp: 4',
     'model: {experimental_attention_variant: gdn, linear_num_key_heads: 8, linear_num_value_heads: 32}',
   ),
-  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  sources: [TRANSFORMER_CONFIG],
   *check(facts) {
     for (const { module, model, degrees } of describedModels(facts)) {
       const {

@@ -7,7 +7,7 @@ import { job } from '../examples';
 import { setFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 import { type DescribedModel, describedModels } from './describedModels';
 
 export const mtpPositions: Rule = {
@@ -17,7 +17,7 @@ export const mtpPositions: Rule = {
   what: 'The model has MTP layers, by `mtp_num_layers` or by its hybrid pattern, and `position_embedding_type` is neither `rope` nor `none`. In a file that describes a whole training job and does not write it, the default of Megatron-LM, `learned_absolute`, is information.',
   why: 'An MTP layer reads positions further on, which a table of learned positions does not hold for it.',
   failing: job(8, 'tp: 1', 'model: {num_layers: 8, mtp_num_layers: 1, position_embedding_type: learned_absolute}'),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     for (const { module, model } of describedModels(facts)) {
       const { mtp_num_layers: layers, position_embedding_type: field } = model;

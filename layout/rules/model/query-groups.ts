@@ -4,7 +4,7 @@ import { changes } from '../fixes';
 import { divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG } from '../source';
 import { describedModels } from './describedModels';
 
 export const queryGroups: Rule = {
@@ -14,7 +14,7 @@ export const queryGroups: Rule = {
   what: '`num_query_groups` is neither a multiple nor a divisor of `tp`; before Megatron core 0.16 it must be a multiple: an error where `megatron:` says so, a warning where the framework of the job comes with such a version.',
   why: 'With fewer tensor-parallel ranks than query groups, each rank holds several key/value heads; with more, several ranks hold a copy of one. Both must come out even.',
   failing: job(16, 'tp: 4', 'model: {num_attention_heads: 24, num_query_groups: 6}'),
-  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  sources: [TRANSFORMER_CONFIG],
   *check(facts) {
     // copies of key-value heads on several ranks came with core 0.16; what a framework comes with may be another in a job
     const pin = facts.root.megatron.written ? null : (facts.framework?.core ?? null);

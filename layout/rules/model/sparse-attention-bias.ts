@@ -2,7 +2,7 @@ import { patternOf } from '../../topology/stages';
 import { job } from '../examples';
 import { setFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, TRANSFORMER_CONFIG } from '../source';
 import { describedModels } from './describedModels';
 
 export const sparseAttentionBias: Rule = {
@@ -12,10 +12,7 @@ export const sparseAttentionBias: Rule = {
   what: 'A hybrid pattern has sparse attention (`D`), or `experimental_attention_variant` is `dsa`, and linear layers have biases.',
   why: 'Sparse attention is built on absorbed multi-latent attention, whose products have no place for a bias. Megatron-LM adds biases unless it is told not to.',
   failing: job(8, 'tp: 1', 'model: {hybrid_layer_pattern: MDMD, add_bias_linear: true}'),
-  sources: [
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
-    megatron('megatron/training/argument_utils.py', 'core_transformer_config_from_args'),
-  ],
+  sources: [TRANSFORMER_CONFIG, megatron('megatron/training/argument_utils.py', 'core_transformer_config_from_args')],
   *check(facts) {
     for (const { module, model } of describedModels(facts)) {
       const { add_bias_linear: bias, experimental_attention_variant: variant } = model;

@@ -3,7 +3,7 @@ import { changeFix, setFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { degreeRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG } from '../source';
 
 export const expertBias: Rule = {
   code: 'expert-bias',
@@ -17,7 +17,7 @@ export const expertBias: Rule = {
     'model: {num_experts: 8, add_bias_linear: true}',
     'sequence: {sequence_parallel: true}',
   ),
-  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  sources: [TRANSFORMER_CONFIG],
   *check(facts) {
     for (const { module, model, degrees } of describedModels(facts)) {
       const { add_bias_linear: bias, num_experts: experts } = model;

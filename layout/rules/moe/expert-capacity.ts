@@ -4,7 +4,7 @@ import { byDefault, type Condition, conditionsOn, firstBroken } from '../conditi
 import { job } from '../examples';
 import { changeFix, insertFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG } from '../source';
 
 /** The ways to balance experts that take a capacity. */
 const BALANCED = ['aux_loss', 'seq_aux_loss', 'global_aux_loss', 'none'];
@@ -16,7 +16,7 @@ export const expertCapacity: Rule = {
   what: '`moe_pad_expert_input_to_capacity` is on without a `moe_expert_capacity_factor` of 0 or more, or with the DeepEP backend of the flex dispatcher; `moe_expert_capacity_factor` is no number, or the experts are balanced by `sinkhorn`.',
   why: 'The capacity of an expert is its even share of the tokens times the factor; without a factor there is none to pad to.',
   failing: job(8, 'ep: 2', 'moe: {moe_pad_expert_input_to_capacity: true, moe_token_dispatcher_type: alltoall}'),
-  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  sources: [TRANSFORMER_CONFIG],
   check: (facts) => firstBroken(facts.text, conditions(facts)),
 };
 

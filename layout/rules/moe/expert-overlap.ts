@@ -6,7 +6,7 @@ import { byDefault, conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { changeFix, insertFix, removeFix, setFix } from '../fixes';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG } from '../source';
 
 export const expertOverlap: Rule = {
   code: 'expert-overlap',
@@ -15,7 +15,7 @@ export const expertOverlap: Rule = {
   what: '`overlap_moe_expert_parallel_comm` is on without expert parallelism, with a pipeline that is not interleaved, with the `allgather` dispatcher (the default of Megatron-LM), with full recomputation, with parameters in fp32, with `moe_shared_expert_overlap`, or with more than one MTP layer; or `delay_wgrad_compute` is on without it.',
   why: 'The all-to-all of one micro-batch hides behind the computation of another, for which the schedule must hold two.',
   failing: job(8, 'tp: 1', 'moe: {overlap_moe_expert_parallel_comm: true}'),
-  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  sources: [TRANSFORMER_CONFIG],
   *check(facts) {
     const { root, modules, text } = facts;
     const moe = root.moe.value;

@@ -6,7 +6,7 @@ import { changeFix, setFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { eitherNumber, nearestDivisors } from '../numbers';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG } from '../source';
 
 export const routerGroups: Rule = {
   code: 'router-groups',
@@ -16,7 +16,7 @@ export const routerGroups: Rule = {
   what: '`moe_router_topk` is above `num_experts`; `moe_router_group_topk` stands without `moe_router_num_groups` or is above it; or the groups do not divide the experts. Or `moe_router_topk` is 1 and `moe_router_pre_softmax` is false: a warning where the file does not say what balances the experts, and information where it leaves the softmax to the default of Megatron-LM.',
   why: 'The router takes the best k experts, of the best groups first where experts are grouped. Megatron-LM does not check k against the experts; the selection fails when it runs.',
   failing: job(8, 'ep: 8', 'model: {num_experts: 8, moe_router_topk: 16}'),
-  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  sources: [TRANSFORMER_CONFIG],
   *check(facts) {
     for (const { model, module } of describedModels(facts)) {
       const { num_experts: experts, moe_router_topk: topk } = model;

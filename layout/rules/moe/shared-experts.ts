@@ -4,7 +4,7 @@ import { byDefault, conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { insertFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG } from '../source';
 
 export const sharedExperts: Rule = {
   code: 'shared-experts',
@@ -18,7 +18,7 @@ export const sharedExperts: Rule = {
     'model: {num_experts: 8, moe_shared_expert_intermediate_size: 1024}',
     'moe: {moe_shared_expert_overlap: true, moe_token_dispatcher_type: allgather}',
   ),
-  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  sources: [TRANSFORMER_CONFIG],
   *check(facts) {
     const { text, root } = facts;
     const overlap = root.moe.value?.moe_shared_expert_overlap;

@@ -3,7 +3,7 @@ import { type Condition, conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { changeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
 
 export const tokenDispatcher: Rule = {
   code: 'token-dispatcher',
@@ -12,10 +12,7 @@ export const tokenDispatcher: Rule = {
   what: '`moe_enable_deepep` is on with another dispatcher than `flex`, the `flex` dispatcher stands beside `fake_process_group`, or `allgather` beside `variable_seq_lengths`.',
   why: 'DeepEP is a backend of the flex dispatcher, whose kernels speak to real ranks.',
   failing: job(8, 'ep: 8', 'moe: {moe_token_dispatcher_type: alltoall, moe_enable_deepep: true}'),
-  sources: [
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
-    megatron('megatron/training/arguments.py', 'validate_args'),
-  ],
+  sources: [TRANSFORMER_CONFIG, VALIDATE_ARGS],
   check: (facts) => firstBroken(facts.text, conditions(facts)),
 };
 

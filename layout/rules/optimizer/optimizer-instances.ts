@@ -8,7 +8,7 @@ import { stopsLater } from '../later';
 import { eitherNumber, nearestDivisors } from '../numbers';
 import { rematRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE } from '../source';
 
 const KEY = 'num_distributed_optimizer_instances';
 
@@ -19,7 +19,7 @@ export const optimizerInstances: Rule = {
   what: '`num_distributed_optimizer_instances` does not divide both `dp * cp` and `expt_dp`; or it is above 1 together with `gtp_remat` or `expt_gtp_remat` above 1.',
   why: 'Every instance of the distributed optimizer holds an equal share of the data-parallel ranks. Megatron-LM does not support several instances with generalized tensor parallelism.',
   failing: job(16, 'tp: 2, num_distributed_optimizer_instances: 3'),
-  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  sources: [PARALLEL_STATE],
   *check(facts) {
     const field = facts.root.parallelism.value?.num_distributed_optimizer_instances;
     const [grid] = facts.modules;

@@ -3,7 +3,7 @@ import { byDefault, conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { setFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 
 export const optimizerOffload: Rule = {
   code: 'optimizer-offload',
@@ -12,7 +12,7 @@ export const optimizerOffload: Rule = {
   what: '`optimizer_cpu_offload` is on and `use_precision_aware_optimizer` is false (information where it is not written: that is the default of Megatron-LM); or it stands beside `fp8_param_gather` and another recipe than `delayed`.',
   why: 'The optimizer that runs on host and GPU is a part of the precision-aware one.',
   failing: job(8, 'tp: 1', 'optimizer: {optimizer_cpu_offload: true, use_precision_aware_optimizer: false}'),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     const optimizer = facts.root.optimizer.value;
     const field = optimizer?.optimizer_cpu_offload;

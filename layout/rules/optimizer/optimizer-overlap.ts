@@ -6,7 +6,7 @@ import { job } from '../examples';
 import { changeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 
 /** A switch that another one needs. */
 type Switch = 'use_distributed_optimizer' | 'overlap_grad_reduce' | 'overlap_param_gather';
@@ -18,7 +18,7 @@ export const optimizerOverlap: Rule = {
   what: '`overlap_param_gather` is on without a distributed optimizer or without `overlap_grad_reduce`; or `overlap_param_gather_with_optimizer_step` without `overlap_param_gather` without an interleaved pipeline, or with distributed checkpoints (the default of Megatron-LM); or `defer_embedding_wgrad_compute` without a pipeline or without `gradient_accumulation_fusion`.',
   why: 'Parameters are gathered only where the optimizer shards them.',
   failing: job(8, 'tp: 1', 'optimizer: {use_distributed_optimizer: false, overlap_param_gather: true}'),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     const { root, modules, text } = facts;
     const optimizer = root.optimizer.value;

@@ -7,7 +7,7 @@ import { changeFix } from '../fixes';
 import { stopsLater } from '../later';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE } from '../source';
 import { ordered, orderSpan } from './ordered';
 
 export const orderExpertMismatch: Rule = {
@@ -17,7 +17,7 @@ export const orderExpertMismatch: Rule = {
   what: '`order` does not end in `pp`, `pp` is above 1, and `dp` differs from `expt_dp`; or the dense and the expert grid place their pipeline groups differently.',
   why: 'Dense and expert layers run in the same pipeline, so both grids must have the same pipeline groups. Only an order that ends in `pp` gives them that whatever the other sizes.',
   failing: job(16, 'tp: 2, pp: 2, ep: 2, order: tp-cp-ep-pp-dp'),
-  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  sources: [PARALLEL_STATE],
   *check(facts) {
     const found = ordered(facts);
     const dims = found && parallelismDims(facts.root, found.module);

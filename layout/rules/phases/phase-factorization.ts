@@ -8,7 +8,7 @@ import { culpritOf, type Factor, fittingSizes, problemOf, type ReplicaRanks } fr
 import { changeFix } from '../fixes';
 import { eitherNumber } from '../numbers';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE } from '../source';
 
 export const phaseFactorization: Rule = {
   code: 'phase-factorization',
@@ -18,7 +18,7 @@ export const phaseFactorization: Rule = {
   what: '`tp * gtp_remat * cp * pp * ulysses` or `expt_tp * ep * pp` of a phase does not divide its ranks, or its ranks lie beyond the world.',
   why: 'Each phase of a reinforcement-learning job lays its own grid over the GPUs that phases share.',
   failing: job(8, 'tp: 2', 'phases: {rollout: {engine: vllm, tp: 3}}'),
-  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  sources: [PARALLEL_STATE],
   *check(facts) {
     for (const { name, value: phase, keySpan } of facts.root.phases.value ?? []) {
       const place = phase && phasePlace(facts, phase);

@@ -6,7 +6,7 @@ import { stopsLater } from '../later';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, VALIDATE_ARGS } from '../source';
 import { explain, type Words } from './stages';
 
 export const hybridPattern: Rule = {
@@ -24,7 +24,7 @@ export const hybridPattern: Rule = {
       'parse_hybrid_pattern',
       'select_pipeline_segment',
     ),
-    megatron('megatron/training/arguments.py', 'validate_args'),
+    VALIDATE_ARGS,
   ],
   *check(facts) {
     for (const plan of stagePlans(facts)) {

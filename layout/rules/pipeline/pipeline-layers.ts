@@ -8,7 +8,7 @@ import { stopsLater } from '../later';
 import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
 import { type Pipeline, pipelines } from './stages';
 
 export const pipelineLayers: Rule = {
@@ -20,8 +20,8 @@ export const pipelineLayers: Rule = {
   why: 'Stages hold whole layers. Some combinations pass every check and build a model with fewer layers than its author wrote: 30 layers have run as 28, and 80 as 64.',
   failing: job(16, 'pp: 4', 'model: {num_layers: 30}'),
   sources: [
-    megatron('megatron/training/arguments.py', 'validate_args'),
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
+    VALIDATE_ARGS,
+    TRANSFORMER_CONFIG,
     megatron('megatron/core/transformer/transformer_block.py', 'get_num_layers_to_build'),
   ],
   *check(facts) {

@@ -6,7 +6,7 @@ import { removeFix, setFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
 import { explain, type Words } from './stages';
 
 /** A repetition whose count a comma splits: `t*1,0` is ten layers. */
@@ -23,8 +23,8 @@ export const pipelineLayout: Rule = {
   passing: job(8, 'pp: 4, pipeline_model_parallel_layout: Ett|tt|tt|ttL', 'model: {num_layers: 8}'),
   sources: [
     megatron('megatron/core/transformer/pipeline_parallel_layer_layout.py', 'PipelineParallelLayerLayout'),
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
-    megatron('megatron/training/arguments.py', 'validate_args'),
+    TRANSFORMER_CONFIG,
+    VALIDATE_ARGS,
   ],
   *check(facts) {
     for (const plan of stagePlans(facts)) {

@@ -6,7 +6,7 @@ import { changeFix, removeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
 
 export const pipelineSplit: Rule = {
   code: 'pipeline-split',
@@ -20,9 +20,9 @@ export const pipelineSplit: Rule = {
     'model: {num_layers: 64}',
   ),
   sources: [
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
+    TRANSFORMER_CONFIG,
     megatron('megatron/core/transformer/transformer_block.py', 'get_num_layers_to_build'),
-    megatron('megatron/training/arguments.py', 'validate_args'),
+    VALIDATE_ARGS,
   ],
   *check(facts) {
     for (const plan of stagePlans(facts)) {

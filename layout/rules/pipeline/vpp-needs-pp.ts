@@ -5,7 +5,7 @@ import { job } from '../examples';
 import { changes, removeFix, setFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE, VALIDATE_ARGS } from '../source';
 
 /** What Megatron-LM says of one or two interleaved stages whose transfers are not overlapped. */
 const TWO_STAGES =
@@ -19,10 +19,7 @@ export const vppNeedsPp: Rule = {
   why: 'The interleaved schedule puts several chunks of layers on every stage of a pipeline. Without a pipeline there is nothing to interleave.',
   failing: job(8, 'tp: 2, vpp: 2'),
   passing: job(8, 'tp: 2, pp: 2, vpp: 2'),
-  sources: [
-    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
-    megatron('megatron/training/arguments.py', 'validate_args'),
-  ],
+  sources: [PARALLEL_STATE, VALIDATE_ARGS],
   *check(facts) {
     const { text, root, trainingScript } = facts;
     const { value: parallelism, span } = root.parallelism;

@@ -1,6 +1,6 @@
 import { job } from '../examples';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE } from '../source';
 import { nodeCheck } from './crossing';
 
 export const cpCrossesNode: Rule = {
@@ -12,6 +12,6 @@ export const cpCrossesNode: Rule = {
   why: 'Attention exchanges keys and values in every layer. Point-to-point exchange hides much of that behind computation, also across nodes. All-to-all does not; `hierarchical_context_parallel_sizes` keeps it within the node.',
   failing: job(16, 'tp: 2, cp: 8', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   passing: job(16, 'tp: 2, cp: 4', 'cluster: {nodes: 2, gpus_per_node: 8}'),
-  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  sources: [PARALLEL_STATE],
   check: nodeCheck('cp', 'Keys and values cross the network.'),
 };

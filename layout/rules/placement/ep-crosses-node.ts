@@ -1,6 +1,6 @@
 import { job } from '../examples';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { PARALLEL_STATE } from '../source';
 import { nodeCheck } from './crossing';
 
 export const epCrossesNode: Rule = {
@@ -12,6 +12,6 @@ export const epCrossesNode: Rule = {
   why: 'Every MoE layer sends tokens to their experts and back with all-to-all. Across nodes it needs a dispatcher that is made for the network, and enough bandwidth.',
   failing: job(16, 'ep: 16', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   passing: job(16, 'ep: 8', 'cluster: {nodes: 2, gpus_per_node: 8}'),
-  sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel')],
+  sources: [PARALLEL_STATE],
   check: nodeCheck('ep', 'The all-to-all crosses the network.'),
 };

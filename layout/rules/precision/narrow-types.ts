@@ -3,7 +3,7 @@ import { conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { insertFix, removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
 
 export const narrowTypes: Rule = {
   code: 'narrow-types',
@@ -12,10 +12,7 @@ export const narrowTypes: Rule = {
   what: '`fp8_param_gather` or `fp4_param_gather` is on without the format of its products, `fp8_param_gather` without a sharded optimizer in a file that describes a whole training job, or `fp8_format` and `fp4_format` are both written.',
   why: 'Parameters are gathered in the type in which they are multiplied, and only sharded parameters are gathered.',
   failing: job(8, 'tp: 1', 'precision: {fp4_param_gather: true}'),
-  sources: [
-    megatron('megatron/training/arguments.py', 'validate_args'),
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
-  ],
+  sources: [VALIDATE_ARGS, TRANSFORMER_CONFIG],
   *check(facts) {
     const { text, root } = facts;
     const precision = root.precision.value;

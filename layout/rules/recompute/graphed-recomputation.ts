@@ -5,7 +5,7 @@ import { byDefault, type Condition, conditionsOn, firstBroken } from '../conditi
 import { job } from '../examples';
 import { changeFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG } from '../source';
 
 export const graphedRecomputation: Rule = {
   code: 'graphed-recomputation',
@@ -20,7 +20,7 @@ export const graphedRecomputation: Rule = {
     'recompute: {granularity: selective}',
     'cuda_graph: {cuda_graph_impl: local}',
   ),
-  sources: [megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__')],
+  sources: [TRANSFORMER_CONFIG],
   check: (facts) => firstBroken(facts.text, conditions(facts)),
 };
 

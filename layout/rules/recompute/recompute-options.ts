@@ -6,7 +6,7 @@ import { type Condition, conditionsOn, firstBroken } from '../conditions';
 import { job } from '../examples';
 import { insertFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
 
 type Recompute = Section<RootKeys['recompute']['keys']>;
 
@@ -18,10 +18,7 @@ export const recomputeOptions: Rule = {
   why: 'Full recomputation picks layers, by `uniform` pieces or in a `block`; selective recomputation picks modules.',
   failing: job(8, 'tp: 2', 'recompute: {granularity: selective, num_layers: 4}'),
   passing: job(8, 'tp: 2', 'recompute: {granularity: full, method: uniform, num_layers: 4}'),
-  sources: [
-    megatron('megatron/training/arguments.py', 'validate_args'),
-    megatron('megatron/core/transformer/transformer_config.py', 'TransformerConfig.__post_init__'),
-  ],
+  sources: [VALIDATE_ARGS, TRANSFORMER_CONFIG],
   check: (facts) => firstBroken(facts.text, conditions(facts)),
 };
 

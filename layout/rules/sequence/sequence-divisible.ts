@@ -5,7 +5,7 @@ import { changeFix, changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, VALIDATE_ARGS } from '../source';
 import { type DescribedSequence, describedSequences, divisorOf } from './describedSequences';
 
 export const sequenceDivisible: Rule = {
@@ -17,7 +17,7 @@ export const sequenceDivisible: Rule = {
   why: 'Each context-parallel rank takes one chunk from the front and one from the back of a sequence, and sequence parallelism cuts each share further. Packed sequences (`qkv_format: thd`) are padded one by one and are exempt.',
   failing: job(8, 'cp: 4', 'sequence: {seq_length: 8196}'),
   sources: [
-    megatron('megatron/training/arguments.py', 'validate_args'),
+    VALIDATE_ARGS,
     megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard'),
     megatron('megatron/core/tensor_parallel/mappings.py', '_reduce_scatter_along_first_dim'),
   ],

@@ -2,7 +2,7 @@ import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, VALIDATE_ARGS } from '../source';
 import { describedSequences } from './describedSequences';
 
 export const sequenceParallelNeedsTp: Rule = {
@@ -13,10 +13,7 @@ export const sequenceParallelNeedsTp: Rule = {
   what: '`sequence_parallel` is true and `tp` is 1.',
   why: 'Sequence parallelism spreads activations over the tensor-parallel ranks. With `tp` 1 there is nothing to spread them over.',
   failing: job(8, 'tp: 1', 'sequence: {sequence_parallel: true}'),
-  sources: [
-    megatron('megatron/core/model_parallel_config.py', 'ModelParallelConfig.__post_init__'),
-    megatron('megatron/training/arguments.py', 'validate_args'),
-  ],
+  sources: [megatron('megatron/core/model_parallel_config.py', 'ModelParallelConfig.__post_init__'), VALIDATE_ARGS],
   *check(facts) {
     for (const { module, sequence, degrees, sequenceParallel } of describedSequences(facts)) {
       if (sequenceParallel && degrees.tp === 1) {

@@ -2,7 +2,7 @@ import { valueOr } from '../../topology/facts';
 import { job } from '../examples';
 import { removeFix, setFix } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { VALIDATE_ARGS } from '../source';
 import { describedSequences } from './describedSequences';
 
 export const tpCommOverlapNeedsSp: Rule = {
@@ -18,7 +18,7 @@ export const tpCommOverlapNeedsSp: Rule = {
     'sequence: {seq_length: 64, tp_comm_overlap: true}',
     'batch: {micro_batch_size: 1}',
   ),
-  sources: [megatron('megatron/training/arguments.py', 'validate_args')],
+  sources: [VALIDATE_ARGS],
   *check(facts) {
     for (const { module, sequence, degrees } of describedSequences(facts)) {
       const { tp_comm_overlap: overlap, sequence_parallel: field } = sequence;

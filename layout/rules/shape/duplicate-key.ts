@@ -2,7 +2,7 @@ import { removeField } from '../../format/edit';
 import { problemsOf } from '../../format/problems';
 import { suggestion } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { MIMO_TOPOLOGY } from '../source';
 
 export const duplicateKey: Rule = {
   code: 'duplicate-key',
@@ -17,7 +17,7 @@ parallelism:
   tp: 2
   tp: 4
 `,
-  sources: ['YAML 1.2, section 3.2.1.1', megatron('examples/mimo/training/topology.py', 'create_topology')],
+  sources: ['YAML 1.2, section 3.2.1.1', MIMO_TOPOLOGY],
   *checkShape({ text, problems }) {
     for (const { entry, first } of problemsOf(problems, 'duplicate-key')) {
       const remove = (title: string, { keySpan, value }: typeof entry) =>

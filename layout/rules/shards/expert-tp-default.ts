@@ -2,7 +2,7 @@ import { modules } from '../examples';
 import { insertFix } from '../fixes';
 import { valueRelated } from '../related';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, PARALLEL_STATE } from '../source';
 
 export const expertTpDefault: Rule = {
   code: 'expert-tp-default',
@@ -12,10 +12,7 @@ export const expertTpDefault: Rule = {
   what: 'A module has `ep` and `tp` above 1 and does not write `expt_tp`.',
   why: 'A module takes `expt_tp` as 1, while `initialize_model_parallel` takes it as `tp`.',
   failing: modules(8, 'language: {num_ranks: 8, tp: 2, ep: 2}'),
-  sources: [
-    megatron('examples/mimo/training/topology.py', 'ModuleGridSpec'),
-    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
-  ],
+  sources: [megatron('examples/mimo/training/topology.py', 'ModuleGridSpec'), PARALLEL_STATE],
   *check({ text, modules }) {
     for (const { own, degrees, fields, span, name } of modules) {
       if (own && degrees && degrees.ep > 1 && degrees.tp > 1 && !fields.expt_tp.written) {

@@ -5,7 +5,7 @@ import { job } from '../examples';
 import { changeFix, changes, removeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import type { Report, Rule } from '../rule';
-import { megatron, megatronDev } from '../source';
+import { megatronDev, PARALLEL_STATE } from '../source';
 
 export const megatronVersion: Rule = {
   code: 'megatron-version',
@@ -14,10 +14,7 @@ export const megatronVersion: Rule = {
   what: '`megatron:` names a version that lacks an option of the file: generalized TP on `dev` and `core_r0.18` (and for modules on `core_r0.19`), `hybrid_context_parallel` on `dev`, an option that came with a later release (a pipeline layout before `core_r0.13`, `hybrid_layer_pattern` before `core_r0.17`, batches of evaluation before `core_r0.18`), `dynamic_context_parallel` and nonuniform TP outside `dev`.',
   why: 'Branches and releases differ: an argument that a version lacks is a TypeError, before anything else is checked.',
   failing: job(8, 'tp: 2, gtp_remat: 2', 'megatron: dev'),
-  sources: [
-    megatron('megatron/core/parallel_state.py', 'initialize_model_parallel'),
-    megatronDev('megatron/core/parallel_state.py', 'initialize_model_parallel'),
-  ],
+  sources: [PARALLEL_STATE, megatronDev('megatron/core/parallel_state.py', 'initialize_model_parallel')],
   *check(facts) {
     yield* gtpReports(facts);
     yield* orderReports(facts);

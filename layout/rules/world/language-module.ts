@@ -3,7 +3,7 @@ import { nearest } from '../../format/nearest';
 import { modules } from '../examples';
 import { insertFix, suggestion } from '../fixes';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { MIMO_TOPOLOGY } from '../source';
 
 /** How many modules are offered to be the language model: a person chooses from a short list only. */
 const MAX_RENAMES = 8;
@@ -15,7 +15,7 @@ export const languageModule: Rule = {
   what: 'Exactly one of `modules` must have the name `language`: the one that the others feed.',
   why: 'Megatron-LM finds the language model by this name.',
   failing: modules(8, 'images: {num_ranks: 4, tp: 2}', 'llm: {rank_offset: 4, num_ranks: 4, tp: 2}'),
-  sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
+  sources: [MIMO_TOPOLOGY],
   *check({ text, root, heterogeneous }) {
     const entries = root.modules.value;
     if (!heterogeneous || !entries || entries.some(({ name }) => name === LANGUAGE_MODULE)) {

@@ -4,7 +4,7 @@ import { modules } from '../examples';
 import { suggestion } from '../fixes';
 import { both } from '../numbers';
 import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { MIMO_TOPOLOGY } from '../source';
 import { placeEdits, sideBySideFix } from './place';
 import { coverageOf, isMixed, type ModuleSpan, overlapPrediction, rangeText, sameSpan, spanRelated } from './spans';
 
@@ -20,7 +20,7 @@ export const mixedColocation: Rule = {
     'audio: {num_ranks: 4, tp: 2}',
     'language: {rank_offset: 4, num_ranks: 4, tp: 2}',
   ),
-  sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
+  sources: [MIMO_TOPOLOGY],
   *check(facts) {
     const coverage = coverageOf(facts);
     if (!coverage?.fits || !isMixed(coverage)) {

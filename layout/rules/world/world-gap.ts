@@ -5,7 +5,7 @@ import { modules } from '../examples';
 import { suggestion, worldSizeEdits } from '../fixes';
 import { both, countOf } from '../numbers';
 import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { MIMO_TOPOLOGY } from '../source';
 import { flagsCoverPrediction } from './flags';
 import { placeEdits, resizeFix, sideBySideFix } from './place';
 import { type Coverage, coverageOf, type ModuleSpan, rangesOf, rangeText, spanRelated } from './spans';
@@ -17,7 +17,7 @@ export const worldGap: Rule = {
   what: 'The modules together do not cover every rank of `[0, world_size)`.',
   why: 'A rank without a module has nothing to run.',
   failing: modules(8, 'images: {num_ranks: 2, tp: 2}', 'language: {rank_offset: 4, num_ranks: 4, tp: 2}'),
-  sources: [megatron('examples/mimo/training/topology.py', 'create_topology')],
+  sources: [MIMO_TOPOLOGY],
   *check(facts) {
     const coverage = coverageOf(facts);
     // ranks that are shared wrongly come first

@@ -1,14 +1,7 @@
+import { Grid, type GridGroups } from '../grid/grid';
 import type { GroupFamily } from './groupFamily';
 import { attempt, fail, type Raised, raise, repr } from './python';
 import type { ResolvedLayout } from './resolved';
-
-/** The sizes of a mesh; `outer` is 1 without hybrid sharding. */
-interface Mesh {
-  readonly outer: number;
-  readonly fsdp: number;
-  readonly ep: number;
-  readonly tp: number;
-}
 
 /**
  * The error of Megatron-FSDP when its device mesh does not match the process groups, or null: every rank compares the rows of the
@@ -48,41 +41,33 @@ interface MeshGroups {
   readonly ep: number;
 }
 
-function checkMesh(world: number, rank: number, groups: MeshGroups): void {
-  const mesh: Mesh = { outer: groups.outer?.size ?? 1, fsdp: groups.fsdp.size, ep: groups.ep, tp: groups.tp.size };
-  if (mesh.outer * mesh.fsdp * mesh.ep * mesh.tp !== world) {
+/** The rows of the mesh along each dimension, `outer` only with hybrid sharding, are the groups of one family. */
+function checkMesh(world: number, rank: number, { tp, fsdp, outer, ep }: MeshGroups): void {
+  const mesh = new Grid([
+    { name: 'tp', size: tp.size },
+    { name: 'ep', size: ep },
+    { name: 'fsdp', size: fsdp.size },
+    { name: 'outer', size: outer?.size ?? 1 },
+  ]);
+  if (mesh.size !== world) {
     fail('EinopsError', 'shape mismatch');
   }
-  const { outer, fsdp, ep, tp } = mesh;
-  // rank of a place: ((outer * fsdp + f) * ep + e) * tp + t
-  const at = (o: number, f: number, e: number, t: number) => ((o * fsdp + f) * ep + e) * tp + t;
-  const seq = (length: number) => Array.from({ length }, (_, i) => i);
-  const fsdpRows = groups.outer
-    ? seq(outer).flatMap((o) => seq(ep).flatMap((e) => seq(tp).map((t) => seq(fsdp).map((f) => at(o, f, e, t)))))
-    : seq(ep).flatMap((e) => seq(tp).map((t) => seq(fsdp).map((f) => at(0, f, e, t))));
-  compare(rank, fsdpRows, groups.fsdp);
-  compare(
-    rank,
-    seq(outer).flatMap((o) => seq(fsdp).flatMap((f) => seq(ep).map((e) => seq(tp).map((t) => at(o, f, e, t))))),
-    groups.tp,
-  );
-  if (groups.outer) {
-    compare(
-      rank,
-      seq(fsdp).flatMap((f) => seq(ep).flatMap((e) => seq(tp).map((t) => seq(outer).map((o) => at(o, f, e, t))))),
-      groups.outer,
-    );
+  compare(rank, mesh.groups(['fsdp']), fsdp);
+  compare(rank, mesh.groups(['tp']), tp);
+  if (outer) {
+    compare(rank, mesh.groups(['outer']), outer);
   }
 }
 
-function compare(rank: number, rows: readonly (readonly number[])[], family: GroupFamily): void {
+function compare(rank: number, rows: GridGroups, family: GroupFamily): void {
   const [index = 0] = family.indicesOf(rank);
-  const members = [...family.ranks(index)].sort((a, b) => a - b);
-  const row = [...(rows.find((ranks) => ranks.includes(rank)) ?? [])].sort((a, b) => a - b);
+  const members = family.ranks(index).toSorted((a, b) => a - b);
+  const row = rows.ranks(rows.groupOf(rank));
   if (row.length !== members.length || row.some((one, i) => one !== members[i])) {
+    const all = Array.from(rows.all(), (ranks) => [...ranks]);
     raise(
       'AssertionError',
-      `[Megatron-FSDP] Current rank ${rank} in the mesh ranks ${repr(rows)} does not match the group ranks ${repr(members)}.`,
+      `[Megatron-FSDP] Current rank ${rank} in the mesh ranks ${repr(all)} does not match the group ranks ${repr(members)}.`,
     );
   }
 }

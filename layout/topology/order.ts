@@ -1,4 +1,5 @@
-import type { Dim } from '../grid/grid';
+import { type Dim, Grid } from '../grid/grid';
+import { repr } from './python';
 
 /** The dimensions of a rank generator, in the order in which Megatron-LM checks whether a rank order names them. */
 const DIMS = ['tp', 'pp', 'dp', 'ep', 'cp', 'gtp_remat'] as const;
@@ -146,23 +147,14 @@ function pipelineGroups(order: string, sizes: OrderSizes): PipelineGroups | null
   if (axis < 0 || world > MAX_LISTED_RANKS) {
     return null;
   }
-  const shape = names.map((name) => sizes[name]);
-  const stride = (end: number) => shape.slice(0, end).reduce((product, size) => product * size, 1);
-  const others = shape.flatMap((size, i) => (i === axis ? [] : [{ size, stride: stride(i) }]));
-  const reach = others.reduce((product, { size }) => product * size, 1);
+  // an order may hold a dimension twice
+  const groups = new Grid(names.map((name, i) => ({ name: String(i), size: sizes[name] }))).groups([String(axis)]);
   const count = world / sizes.pp;
-  if (reach < count) {
-    const [all, zeros] = [others.map(({ size }) => size).join(', '), others.map(() => 0).join(', ')];
-    return { listed: '', failure: `idx ${reach} with shape [${all}] mismatch the return idx [${zeros}]` };
+  if (groups.count < count) {
+    const others = names.filter((_, i) => i !== axis).map((name) => sizes[name]);
+    const zeros = others.map(() => 0);
+    const failure = `idx ${groups.count} with shape ${repr(others)} mismatch the return idx ${repr(zeros)}`;
+    return { listed: '', failure };
   }
-  const groups = Array.from({ length: count }, (_, index) => {
-    let rest = index;
-    const first = others.reduce((sum, { size, stride: step }) => {
-      const place = rest % size;
-      rest = Math.floor(rest / size);
-      return sum + place * step;
-    }, 0);
-    return `[${Array.from({ length: sizes.pp }, (_, stage) => first + stage * stride(axis)).join(', ')}]`;
-  });
-  return { listed: `[${groups.join(', ')}]` };
+  return { listed: repr(Array.from({ length: count }, (_, index) => groups.ranks(index))) };
 }

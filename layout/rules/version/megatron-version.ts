@@ -84,25 +84,23 @@ function* orderReports(facts: LayoutFacts): Iterable<Report> {
   };
 }
 
+/** Context parallelism that adapts to sequences is called otherwise on dev. */
 function* contextReports(facts: LayoutFacts): Iterable<Report> {
   const { root, text } = facts;
   const version = versionOf(facts);
-  const parallelism = root.parallelism.value;
-  const { hybrid_context_parallel: hybrid, dynamic_context_parallel: dynamic } = parallelism ?? {};
-  if (hybrid?.value === true && version === 'dev' && dynamic?.value !== true) {
+  const { hybrid_context_parallel: hybrid, dynamic_context_parallel: dynamic } = root.parallelism.value ?? {};
+  const isDynamic = dynamic?.value === true;
+  const [name, field] = isDynamic
+    ? (['dynamic_context_parallel', dynamic] as const)
+    : (['hybrid_context_parallel', hybrid] as const);
+  if (field?.value === true && isDynamic !== (version === 'dev')) {
     yield {
-      message: 'Megatron-LM dev has no hybrid_context_parallel. Use dynamic_context_parallel, or megatron main.',
-      span: hybrid.span,
-      predicts: "initialize_model_parallel() got an unexpected keyword argument 'hybrid_context_parallel'",
-      fixes: [removeFix(text, 'hybrid_context_parallel', hybrid)],
-    };
-  }
-  if (dynamic?.value === true && version !== 'dev') {
-    yield {
-      message: `dynamic_context_parallel is of dev, and megatron is ${version}. Use hybrid_context_parallel, or megatron dev.`,
-      span: dynamic.span,
-      predicts: "initialize_model_parallel() got an unexpected keyword argument 'dynamic_context_parallel'",
-      fixes: [removeFix(text, 'dynamic_context_parallel', dynamic)],
+      message: isDynamic
+        ? `dynamic_context_parallel is of dev, and megatron is ${version}. Use hybrid_context_parallel, or megatron dev.`
+        : 'Megatron-LM dev has no hybrid_context_parallel. Use dynamic_context_parallel, or megatron main.',
+      span: field.span,
+      predicts: `initialize_model_parallel() got an unexpected keyword argument '${name}'`,
+      fixes: [removeFix(text, name, field)],
     };
   }
 }

@@ -1,3 +1,4 @@
+import { repr } from '../../topology/python';
 import { type ModuleSpan, overlaps } from './spans';
 
 /** Longer lists of ranks are not written out: nobody reads them, and a keystroke must not pay for them. */
@@ -7,7 +8,7 @@ const MAX_LISTED = 4096;
 function pythonRanks(spans: readonly { readonly start: number; readonly end: number }[]): string | null {
   const count = spans.reduce((n, { start, end }) => n + end - start, 0);
   return count <= MAX_LISTED
-    ? `[${spans.flatMap(({ start, end }) => Array.from({ length: end - start }, (_, i) => start + i)).join(', ')}]`
+    ? repr(spans.flatMap(({ start, end }) => Array.from({ length: end - start }, (_, i) => start + i)))
     : null;
 }
 

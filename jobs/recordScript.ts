@@ -119,7 +119,8 @@ cd "$root"
 pivot_root . old
 umount -l /old
 rmdir /old
-mount -o remount,ro /
+# the flag of the mount alone: its other options name users whom the namespace does not know
+mount -o remount,bind,ro /
 cd "$own"
 ulimit -c 0 -f 65536 -n 256 -v 8388608
 ulimit -u 512
@@ -264,7 +265,7 @@ async function sandboxFor(script: string, folder: string): Promise<readonly stri
   const [program = '', ...args] = words;
   const env = environmentOf(folder);
   return new Promise((done) =>
-    execFile(program, [...args, programAt('true')], { timeout: 5_000, env }, (error) => done(error ? null : words)),
+    execFile(program, [...args, programAt('true')], { timeout: 20_000, env }, (error) => done(error ? null : words)),
   );
 }
 

@@ -1,6 +1,16 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -91,6 +101,31 @@ test('a script that is cancelled leaves no process and no folder', async () => {
   expect(folders()).toBe(before);
   expect(await recordScript(script('cancelled.sh', ENDLESS), { signal: cancelled.signal })).toBeNull();
 });
+
+test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
+  'a script is run for an ordinary user as it is for root',
+  () => {
+    const shared = mkdtempSync(join(tmpdir(), 'parallelism-layout-user-'));
+    chmodSync(shared, 0o755);
+    try {
+      // where this repository lies, others may not read
+      cpSync(process.execPath, join(shared, 'node'));
+      cpSync('dist', join(shared, 'dist'), { recursive: true });
+      const file = join(shared, 'train.sh');
+      writeFileSync(
+        file,
+        'torchrun --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size $(seq 1 4 | tail -n 1)\n',
+      );
+      const user = ['--reuid=65534', '--regid=65534', '--clear-groups'];
+      const command = [join(shared, 'node'), join(shared, 'dist/cli.js'), 'import', '--run', file];
+      expect(execFileSync('setpriv', [...user, ...command], { cwd: shared, encoding: 'utf8' })).toMatch(
+        /^ {2}tp: 4\b/m,
+      );
+    } finally {
+      rmSync(shared, { recursive: true, force: true });
+    }
+  },
+);
 
 test.runIf(process.platform === 'linux').each(['SIGKILL', 'SIGTERM'] as const)(
   'a script ends with the program that runs it: %s',

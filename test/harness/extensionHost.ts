@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { launchChromium } from './chromium.ts';
 import { type EditorServer, startEditorServer } from './editorServer.ts';
 
-const TIMEOUT = 300_000;
+const TIMEOUT = 600_000;
 
 /** Makes the editor run the extension in its web host, although there is a server that could. */
 const IN_WEB = { 'remote.extensionKind': { 'parallelism-layout.parallelism-layout': ['web'] } };

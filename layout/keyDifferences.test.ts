@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { check } from './check';
 import { keyDifferences, keyValues } from './keyDifferences';
-import { job, modules } from './rules/examples';
+import { job, modules } from './rules/rule';
 
 const changes = (before: string, after: string) =>
   keyDifferences(keyValues(check(before)), keyValues(check(after))).map(

@@ -1,16 +1,20 @@
 import { check } from '../check';
 import type { Edit, Span } from '../diagnostic';
 import { soundFixes } from '../soundFixes';
-import { job } from './examples';
-import type { Rule } from './rule';
+import { job, type Rule } from './rule';
 
-export { job, modules, of } from './examples';
+export { job, modules } from './rule';
 
 /** What stands for the words of an assertion that has none. */
 const NO_MESSAGE = 'an assertion without a message';
 
 /** From this many characters on, an underlined text is counted, not quoted. */
 const LONG = 100;
+
+/** A layout of a framework: `of('torchtitan', 8, 'tp: 2', 'data_parallel_shard_degree: 4')`; the last are keys of `fsdp`. */
+export function of(family: string, ranks: number, degrees: string, fsdp = ''): string {
+  return job(ranks, degrees, `launch: {family: ${family}}`, ...(fsdp === '' ? [] : [`fsdp: {${fsdp}}`]));
+}
 
 /**
  * A job of the training script: `job` with the keys that the script asks for. What `keys` give stands in place of the least:

@@ -1,10 +1,8 @@
 import type { RootKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import { type Attempt, assertThat, attempt, fail, raise } from '../../topology/python';
-import { job } from '../examples';
 import { removeFix } from '../fixes';
-import type { Rule } from '../rule';
-import { megatron, VALIDATE_ARGS } from '../source';
+import { job, megatron, type Rule, VALIDATE_ARGS } from '../rule';
 
 type Batch = Section<RootKeys['batch']['keys']>;
 

@@ -1,8 +1,6 @@
-import { job } from '../examples';
 import { setFix } from '../fixes';
 import { eitherNumber, nearestMultiples, productText } from '../numbers';
-import type { Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Rule, VALIDATE_ARGS } from '../rule';
 import { batchReplicas, globalBatchOf } from './replicas';
 
 export const evalBatch: Rule = {

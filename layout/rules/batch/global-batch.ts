@@ -1,12 +1,10 @@
 import type { Related } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
 import { isBefore, versionOf } from '../../topology/versions';
-import { job } from '../examples';
 import { changes, insertFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples, productText } from '../numbers';
 import { rematRelated, valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { megatron, VALIDATE_ARGS } from '../source';
+import { job, megatron, type Report, type Rule, VALIDATE_ARGS } from '../rule';
 import { type BatchReplicas, batchReplicas, calculatorRefusal, tooFewMicroBatches } from './replicas';
 
 export const globalBatch: Rule = {

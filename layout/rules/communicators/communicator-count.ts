@@ -1,14 +1,12 @@
 import { countCommunicators } from '../../topology/communicators';
 import { resolveLayout } from '../../topology/resolve';
-import { job } from '../examples';
 import { allGatherGroups } from '../fsdp/all-gather-groups';
 import { fsdpExpertGroup } from '../fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from '../fsdp/fsdp-group-idle';
 import { isFsdpEnabled, onlyGrid } from '../fsdp/requests';
 import { hasNoExperts } from '../model/experts';
 import { both, countOf } from '../numbers';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule } from '../rule';
 
 export const communicatorCount: Rule = {
   code: 'communicator-count',

@@ -1,7 +1,5 @@
 import { versionOf } from '../../topology/versions';
-import { job } from '../examples';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule } from '../rule';
 import { replicaGroupFix, sharpOf, sharpOffFix } from './sharp';
 
 export const sharpDpBroken: Rule = {

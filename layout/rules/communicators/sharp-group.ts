@@ -1,11 +1,9 @@
 import { setKey } from '../../format/edit';
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
-import { job } from '../examples';
 import { removeFix, suggestion } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { PARALLEL_STATE } from '../source';
+import { job, PARALLEL_STATE, type Report, type Rule } from '../rule';
 import { replicaGroupFix, type Sharp, sharpOf, sharpOffFix } from './sharp';
 
 const SHARP_GROUPS = ['dp', 'dp_replica'];

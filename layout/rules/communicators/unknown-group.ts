@@ -3,11 +3,9 @@ import { nearest } from '../../format/nearest';
 import { GROUP_NAMES } from '../../topology/groupKinds';
 import { processGroups } from '../../topology/processGroups';
 import { resolveLayout } from '../../topology/resolve';
-import { job } from '../examples';
 import { replaceFix } from '../fixes';
 import { both } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Report, type Rule } from '../rule';
 
 export const unknownGroup: Rule = {
   code: 'unknown-group',

@@ -2,12 +2,10 @@ import type { Fix } from '../../diagnostic';
 import { appendKey } from '../../format/edit';
 import { type Field, valuesOf } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { job } from '../examples';
 import { removeFix, replaceFix, setFix, suggestion } from '../fixes';
 import { countOf, divisors } from '../numbers';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
+import { job, type Report, type Rule, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
 
 export const cpCommType: Rule = {
   code: 'cp-comm-type',

@@ -1,13 +1,10 @@
 import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
-import { job } from '../examples';
 import { changes } from '../fixes';
-import { stopsLater } from '../later';
 import { describedModels } from '../model/describedModels';
 import { countOf } from '../numbers';
 import { valueRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule, stopsLater } from '../rule';
 
 export const cpHeads: Rule = {
   code: 'cp-heads',

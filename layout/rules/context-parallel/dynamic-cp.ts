@@ -1,11 +1,9 @@
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
 import { countOf } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { megatron, megatronDev, VALIDATE_ARGS } from '../source';
+import { job, megatron, megatronDev, type Report, type Rule, VALIDATE_ARGS } from '../rule';
 
 export const dynamicCp: Rule = {
   code: 'dynamic-cp',

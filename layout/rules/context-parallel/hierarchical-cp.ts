@@ -1,12 +1,10 @@
 import type { Fix } from '../../diagnostic';
 import { type Field, valuesOf } from '../../format/spec';
 import { MAX_LEVELS, valueOr } from '../../topology/facts';
-import { job } from '../examples';
 import { changeFix, removeFix, replaceFix } from '../fixes';
 import { countOf } from '../numbers';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { PARALLEL_STATE, VALIDATE_ARGS } from '../source';
+import { job, PARALLEL_STATE, type Rule, VALIDATE_ARGS } from '../rule';
 
 export const hierarchicalCp: Rule = {
   code: 'hierarchical-cp',

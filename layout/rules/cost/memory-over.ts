@@ -5,9 +5,8 @@ import { fullestOf, memoryOf, type StageMemory } from '../../cost/memory';
 import type { Fix } from '../../diagnostic';
 import { gibibytes } from '../../format/quantities';
 import type { LayoutFacts } from '../../topology/facts';
-import { job } from '../examples';
 import { suggestion } from '../fixes';
-import type { Report, Rule } from '../rule';
+import { job, type Report, type Rule } from '../rule';
 
 export const memoryOver: Rule = {
   code: 'memory-over',

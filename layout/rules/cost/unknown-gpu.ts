@@ -1,7 +1,6 @@
 import { gpuKind, isTpu, nearestGpus } from '../../cost/gpus';
-import { job } from '../examples';
 import { changes } from '../fixes';
-import type { Rule } from '../rule';
+import { job, type Rule } from '../rule';
 
 export const unknownGpu: Rule = {
   code: 'unknown-gpu',

@@ -1,8 +1,6 @@
 import { needsOneQueue } from '../../topology/deviceQueues';
-import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Rule, VALIDATE_ARGS } from '../rule';
 
 const VARIABLE = 'CUDA_DEVICE_MAX_CONNECTIONS';
 

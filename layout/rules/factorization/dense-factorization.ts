@@ -1,9 +1,7 @@
 import { setKey } from '../../format/edit';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { job } from '../examples';
 import { suggestion } from '../fixes';
-import type { Report, Rule } from '../rule';
-import { megatron, PARALLEL_STATE, VALIDATE_ARGS } from '../source';
+import { job, megatron, PARALLEL_STATE, type Report, type Rule, VALIDATE_ARGS } from '../rule';
 import { denseReplica, isUndivided, type Replica, undividedReport } from './replica';
 
 export const denseFactorization: Rule = {

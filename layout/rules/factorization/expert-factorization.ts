@@ -1,8 +1,5 @@
 import type { ModuleFacts } from '../../topology/facts';
-import { job } from '../examples';
-import { stopsLater } from '../later';
-import type { Rule } from '../rule';
-import { megatron, PARALLEL_STATE } from '../source';
+import { job, megatron, PARALLEL_STATE, type Rule, stopsLater } from '../rule';
 import { denseReplica, expertReplica, isUndivided, undividedReport } from './replica';
 
 export const expertFactorization: Rule = {

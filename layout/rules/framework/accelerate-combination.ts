@@ -1,8 +1,7 @@
 import { sizedDegrees, sizesOf } from '../../frameworks';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 /** What accelerate says of tensor or context parallelism beside replication alone. */
 const PURE_REPLICATION =

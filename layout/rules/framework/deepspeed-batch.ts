@@ -2,8 +2,7 @@ import { sizedDegrees, sizesOf } from '../../frameworks';
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 export const deepspeedBatch: Rule = {
   code: 'deepspeed-batch',

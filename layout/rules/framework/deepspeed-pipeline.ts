@@ -1,8 +1,7 @@
 import { changeFix, removeFix } from '../fixes';
 import { both } from '../numbers';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 export const deepspeedPipeline: Rule = {
   code: 'deepspeed-pipeline',

@@ -2,8 +2,7 @@ import { sizedDegrees, sizesOf } from '../../frameworks';
 import { changes } from '../fixes';
 import { divisors, eitherNumber, nearestDivisors } from '../numbers';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 export const frameworkExperts: Rule = {
   code: 'framework-experts',

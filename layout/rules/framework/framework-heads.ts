@@ -1,8 +1,7 @@
 import { changeFix } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
 import { valueRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 export const frameworkHeads: Rule = {
   code: 'framework-heads',

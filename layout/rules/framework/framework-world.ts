@@ -3,8 +3,7 @@ import type { LayoutFacts } from '../../topology/facts';
 import { changeFix, changes, suggestion, worldSizeEdits } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors } from '../numbers';
 import { writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Report, type Rule } from '../rule';
 
 export const frameworkWorld: Rule = {
   code: 'framework-world',

@@ -1,8 +1,7 @@
 import { batchReplicas } from '../batch/replicas';
 import { changes } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 export const nanotronAccumulation: Rule = {
   code: 'nanotron-accumulation',

@@ -1,7 +1,6 @@
 import { suggestion, worldSizeEdits } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 /** What nanotron takes for the ranks of a node where `LOCAL_WORLD_SIZE` is not set; a smaller world is one node. */
 const DEFAULT_LOCAL = 8;

@@ -1,8 +1,7 @@
 import type { Field } from '../../format/spec';
 import { changeFix, changes } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Report, type Rule } from '../rule';
 
 /** What the embedding and the output layer weigh in layers: `pipeline_parallel_{first,last}_stage_less_layers`, 1 each. */
 const ENDS = 2;

@@ -1,8 +1,7 @@
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 export const torchtitanSequence: Rule = {
   code: 'torchtitan-sequence',

@@ -1,8 +1,7 @@
 import { changes } from '../fixes';
 import { countOf, divisors, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 export const ulyssesSize: Rule = {
   code: 'ulysses-size',

@@ -6,12 +6,10 @@ import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { DENSE_DIMS, EXPERT_DIMS } from '../../topology/moduleGrid';
 import { denseGrid, expertGrid, laidOut } from '../../topology/processGroups';
 import { resolveLayout } from '../../topology/resolve';
-import { job } from '../examples';
 import { changeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
 import { rematRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Report, type Rule } from '../rule';
 import { onlyGrid, type Request, removeRequest, requestsOf } from './requests';
 
 export const allGatherGroups: Rule = {

@@ -1,8 +1,6 @@
 import { valueOr } from '../../topology/facts';
-import { job } from '../examples';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule } from '../rule';
 import { onlyGrid, removeRequest, requestsOf } from './requests';
 
 export const fsdpExpertGroup: Rule = {

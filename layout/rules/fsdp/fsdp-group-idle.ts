@@ -1,6 +1,4 @@
-import { job } from '../examples';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule } from '../rule';
 import { isFsdpEnabled, onlyGrid, removeRequest, requestsOf } from './requests';
 
 export const fsdpGroupIdle: Rule = {

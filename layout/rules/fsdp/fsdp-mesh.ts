@@ -5,11 +5,9 @@ import { meshError } from '../../topology/fsdpMesh';
 import { processGroups } from '../../topology/processGroups';
 import { resolveLayout } from '../../topology/resolve';
 import { conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { changeFix, removeFix } from '../fixes';
 import { both } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Report, type Rule } from '../rule';
 
 /** The strategy that shards everything, which is the default. */
 const ALL = 'optim_grads_params';

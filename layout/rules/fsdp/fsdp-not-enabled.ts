@@ -1,7 +1,5 @@
-import { job } from '../examples';
 import { removeFix, setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule } from '../rule';
 import { requestsOf } from './requests';
 
 export const fsdpNotEnabled: Rule = {

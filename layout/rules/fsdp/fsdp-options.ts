@@ -1,10 +1,8 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { takenOf } from '../../topology/taken';
 import { byDefault, type Condition, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { changeFix, removeFix, setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Rule, VALIDATE_ARGS } from '../rule';
 
 export const fsdpOptions: Rule = {
   code: 'fsdp-options',

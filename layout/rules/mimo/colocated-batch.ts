@@ -1,10 +1,8 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { bridgeShape } from '../../topology/bridge';
-import { modules } from '../examples';
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, modules, type Rule } from '../rule';
 import { mimoOf } from './mimo';
 
 export const colocatedBatch: Rule = {

@@ -1,11 +1,9 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { bridgeShape } from '../../topology/bridge';
 import type { ModuleFacts } from '../../topology/facts';
-import { modules } from '../examples';
 import { changeFix } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, modules, type Report, type Rule } from '../rule';
 import { mimoOf } from './mimo';
 
 export const colocatedBridge: Rule = {

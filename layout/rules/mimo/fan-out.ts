@@ -1,10 +1,8 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { gcd } from '../../grid/arithmetic';
-import { modules } from '../examples';
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
-import type { Rule } from '../rule';
-import { MIMO_ARGS } from '../source';
+import { MIMO_ARGS, modules, type Rule } from '../rule';
 import { mimoOf } from './mimo';
 
 export const fanOut: Rule = {

@@ -1,8 +1,6 @@
 import { LANGUAGE_MODULE } from '../../format/names';
-import { modules } from '../examples';
 import { changeFix } from '../fixes';
-import type { Rule } from '../rule';
-import { MIMO_ARGS } from '../source';
+import { MIMO_ARGS, modules, type Rule } from '../rule';
 import { isColocated, MIMO_CP } from './mimo';
 
 export const mimoCp: Rule = {

@@ -1,10 +1,8 @@
 import type { Field } from '../../format/spec';
-import { job } from '../examples';
 import { changeFix, changes } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
+import { job, type Report, type Rule, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
 import { type DescribedModel, describedModels } from './describedModels';
 
 export const attentionHeads: Rule = {

@@ -2,12 +2,10 @@ import { LANGUAGE_MODULE } from '../../format/names';
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, type ModuleFacts, valueOr } from '../../topology/facts';
 import { patternOf } from '../../topology/stages';
-import { job } from '../examples';
 import { changeFix, changes, removeFix } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { MIMO_ARGS, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
+import { job, MIMO_ARGS, type Report, type Rule, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
 import type { DescribedModel } from './describedModels';
 
 export const experts: Rule = {

@@ -1,9 +1,7 @@
-import { job } from '../examples';
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { degreeRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule } from '../rule';
 import { describedModels } from './describedModels';
 
 export const ffnShards: Rule = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { job } from '../examples';
+import { job } from '../rule';
 import { reports } from '../testing';
 import { fullPrecision } from './full-precision';
 

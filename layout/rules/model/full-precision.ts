@@ -1,8 +1,6 @@
 import { grouped } from '../../format/quantities';
-import { job } from '../examples';
 import { changes } from '../fixes';
-import type { Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Rule, VALIDATE_ARGS } from '../rule';
 import { describedModels } from './describedModels';
 
 /** Below so many weights a job in fp32 may well be meant: a test, or a study of numerics. */

@@ -1,9 +1,7 @@
 import { takesDefaults } from '../../topology/taken';
-import { job } from '../examples';
 import { removeFix } from '../fixes';
 import { valueRelated } from '../related';
-import type { Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Rule, VALIDATE_ARGS } from '../rule';
 
 export const latentAttentionGroups: Rule = {
   code: 'latent-attention-groups',

@@ -1,10 +1,8 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
-import { job } from '../examples';
 import { removeFix } from '../fixes';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Report, type Rule, VALIDATE_ARGS } from '../rule';
 import { describedModels } from './describedModels';
 
 export const layerCounts: Rule = {

@@ -1,9 +1,7 @@
-import { job } from '../examples';
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples, productText } from '../numbers';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { TRANSFORMER_CONFIG } from '../source';
+import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
 import { describedModels } from './describedModels';
 
 /** The gated delta net, and its name of before. */

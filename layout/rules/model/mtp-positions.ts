@@ -3,11 +3,9 @@ import { parseHybridPattern } from '../../topology/pipeline/hybridPattern';
 import { attempt } from '../../topology/python';
 import { patternOf } from '../../topology/stages';
 import { takenOf, takenText } from '../../topology/taken';
-import { job } from '../examples';
 import { setFix } from '../fixes';
 import { valueRelated } from '../related';
-import type { Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Rule, VALIDATE_ARGS } from '../rule';
 import { type DescribedModel, describedModels } from './describedModels';
 
 export const mtpPositions: Rule = {

@@ -1,10 +1,8 @@
 import { isBefore, versionOf } from '../../topology/versions';
-import { job } from '../examples';
 import { changes } from '../fixes';
 import { divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { TRANSFORMER_CONFIG } from '../source';
+import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
 import { describedModels } from './describedModels';
 
 export const queryGroups: Rule = {

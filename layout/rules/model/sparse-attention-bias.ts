@@ -1,8 +1,6 @@
 import { patternOf } from '../../topology/stages';
-import { job } from '../examples';
 import { setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { megatron, TRANSFORMER_CONFIG } from '../source';
+import { job, megatron, type Rule, TRANSFORMER_CONFIG } from '../rule';
 import { describedModels } from './describedModels';
 
 export const sparseAttentionBias: Rule = {

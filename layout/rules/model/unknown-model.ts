@@ -1,9 +1,7 @@
 import { nearest } from '../../format/nearest';
 import { MODEL_NAMES, modelNamed } from '../../models';
-import { job } from '../examples';
 import { changeFix } from '../fixes';
-import type { Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, job, type Rule } from '../rule';
 import { describedModels } from './describedModels';
 
 export const unknownModel: Rule = {

@@ -1,9 +1,7 @@
-import { job } from '../examples';
 import { changeFix, setFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { degreeRelated } from '../related';
-import type { Rule } from '../rule';
-import { TRANSFORMER_CONFIG } from '../source';
+import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
 
 export const expertBias: Rule = {
   code: 'expert-bias',

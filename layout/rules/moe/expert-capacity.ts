@@ -1,10 +1,8 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { takenOf, takenText, takesDefaults } from '../../topology/taken';
 import { byDefault, type Condition, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { changeFix, insertFix } from '../fixes';
-import type { Rule } from '../rule';
-import { TRANSFORMER_CONFIG } from '../source';
+import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
 
 /** The ways to balance experts that take a capacity. */
 const BALANCED = ['aux_loss', 'seq_aux_loss', 'global_aux_loss', 'none'];

@@ -3,10 +3,8 @@ import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
 import { takenOf, takenText } from '../../topology/taken';
 import { byDefault, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { changeFix, insertFix, removeFix, setFix } from '../fixes';
-import type { Report, Rule } from '../rule';
-import { TRANSFORMER_CONFIG } from '../source';
+import { job, type Report, type Rule, TRANSFORMER_CONFIG } from '../rule';
 
 export const expertOverlap: Rule = {
   code: 'expert-overlap',

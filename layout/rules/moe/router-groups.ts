@@ -1,12 +1,10 @@
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { takesDefaults } from '../../topology/taken';
 import { conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { changeFix, setFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { eitherNumber, nearestDivisors } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { TRANSFORMER_CONFIG } from '../source';
+import { job, type Report, type Rule, TRANSFORMER_CONFIG } from '../rule';
 
 export const routerGroups: Rule = {
   code: 'router-groups',

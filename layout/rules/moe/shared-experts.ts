@@ -1,10 +1,8 @@
 import { valuesOf } from '../../format/spec';
 import { takenOf, takenText } from '../../topology/taken';
 import { byDefault, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { insertFix, setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { TRANSFORMER_CONFIG } from '../source';
+import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
 
 export const sharedExperts: Rule = {
   code: 'shared-experts',

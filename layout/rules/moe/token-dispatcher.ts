@@ -1,9 +1,7 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { changeFix, setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
+import { job, type Rule, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
 
 export const tokenDispatcher: Rule = {
   code: 'token-dispatcher',

@@ -1,9 +1,7 @@
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { job } from '../examples';
 import { suggestion } from '../fixes';
 import { either } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, job, type Report, type Rule } from '../rule';
 
 export const nameDisagrees: Rule = {
   code: 'name-disagrees',

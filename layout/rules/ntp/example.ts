@@ -1,5 +1,4 @@
-import { job } from '../examples';
-import { megatronDev } from '../source';
+import { job, megatronDev } from '../rule';
 
 /** Where the rules on nonuniform TP come from: it is on the branch `dev` only. */
 export const NTP_SOURCES: readonly string[] = [

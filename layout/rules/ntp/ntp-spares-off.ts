@@ -1,7 +1,5 @@
-import { job } from '../examples';
 import { setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { megatronDev } from '../source';
+import { job, megatronDev, type Rule } from '../rule';
 import { failedPlans } from './failedPlans';
 import { ntpContext } from './ntpContext';
 import { removedSlots } from './slots';

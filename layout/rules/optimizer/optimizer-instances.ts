@@ -2,13 +2,10 @@ import type { Fix } from '../../diagnostic';
 import { removeField } from '../../format/edit';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { job } from '../examples';
 import { changeFix, removeFix, suggestion } from '../fixes';
-import { stopsLater } from '../later';
 import { eitherNumber, nearestDivisors } from '../numbers';
 import { rematRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { PARALLEL_STATE } from '../source';
+import { job, PARALLEL_STATE, type Report, type Rule, stopsLater } from '../rule';
 
 const KEY = 'num_distributed_optimizer_instances';
 

@@ -1,9 +1,7 @@
 import { takenOf } from '../../topology/taken';
 import { byDefault, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Rule, VALIDATE_ARGS } from '../rule';
 
 export const optimizerOffload: Rule = {
   code: 'optimizer-offload',

@@ -2,11 +2,9 @@ import { setKey } from '../../format/edit';
 import { virtualSize } from '../../topology/stages';
 import { takenOf, takenText } from '../../topology/taken';
 import { byDefault, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { changeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
-import type { Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Rule, VALIDATE_ARGS } from '../rule';
 
 /** A switch that another one needs. */
 type Switch = 'use_distributed_optimizer' | 'overlap_grad_reduce' | 'overlap_param_gather';

@@ -2,12 +2,9 @@ import { DEFAULT_ORDER } from '../../format/keys';
 import { Grid } from '../../grid/grid';
 import { generatorSizes, injectsGtp, parallelismDims } from '../../topology/generators';
 import { orderPrediction } from '../../topology/order';
-import { job } from '../examples';
 import { changeFix } from '../fixes';
-import { stopsLater } from '../later';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { PARALLEL_STATE } from '../source';
+import { job, PARALLEL_STATE, type Rule, stopsLater } from '../rule';
 import { ordered, orderSpan } from './ordered';
 
 export const orderExpertMismatch: Rule = {

@@ -3,11 +3,9 @@ import { nearest } from '../../format/nearest';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { generatorSizes, injectsGtp } from '../../topology/generators';
 import { denseOrder, expertOrder, missingDim, orderPrediction, orderProblem } from '../../topology/order';
-import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { either } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Report, type Rule } from '../rule';
 import { ordered, orderSpan } from './ordered';
 
 export const orderInvalid: Rule = {

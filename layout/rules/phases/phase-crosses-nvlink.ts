@@ -1,7 +1,6 @@
 import { valueOr } from '../../topology/facts';
 import { phaseSpans } from '../../topology/phases';
-import { job } from '../examples';
-import type { Rule } from '../rule';
+import { job, type Rule } from '../rule';
 
 export const phaseCrossesNvlink: Rule = {
   code: 'phase-crosses-nvlink',

@@ -3,12 +3,10 @@ import type { PhaseKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import { valueOr } from '../../topology/facts';
 import { isServed, phasePlace } from '../../topology/phases';
-import { job } from '../examples';
 import { culpritOf, type Factor, fittingSizes, problemOf, type ReplicaRanks } from '../factorization/replica';
 import { changeFix } from '../fixes';
 import { eitherNumber } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { PARALLEL_STATE } from '../source';
+import { job, PARALLEL_STATE, type Report, type Rule } from '../rule';
 
 export const phaseFactorization: Rule = {
   code: 'phase-factorization',

@@ -1,8 +1,6 @@
 import { type PhaseSpan, phaseSpans } from '../../topology/phases';
-import { job } from '../examples';
 import { setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, job, type Rule } from '../rule';
 
 export const phaseOverlap: Rule = {
   code: 'phase-overlap',

@@ -1,12 +1,9 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { lossOf, type StagePlan, stagePlans } from '../../topology/stages';
-import { job } from '../examples';
 import { removeFix } from '../fixes';
-import { stopsLater } from '../later';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { megatron, VALIDATE_ARGS } from '../source';
+import { job, megatron, type Report, type Rule, stopsLater, VALIDATE_ARGS } from '../rule';
 import { explain, type Words } from './stages';
 
 export const hybridPattern: Rule = {

@@ -2,13 +2,10 @@ import type { Edit, Fix, Related } from '../../diagnostic';
 import { removeField } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
 import { lossOf, type StagePlan, stagePlanOf } from '../../topology/stages';
-import { job } from '../examples';
 import { changeFix, setFix, suggestion } from '../fixes';
-import { stopsLater } from '../later';
 import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { megatron, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
+import { job, megatron, type Report, type Rule, stopsLater, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
 import { type Pipeline, pipelines } from './stages';
 
 export const pipelineLayers: Rule = {

@@ -1,12 +1,10 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { MAX_LAYOUT } from '../../topology/pipeline/layerLayout';
 import { countIn, lossOf, type StagePlan, stagePlans } from '../../topology/stages';
-import { job } from '../examples';
 import { removeFix, setFix } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { megatron, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
+import { job, megatron, type Report, type Rule, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
 import { explain, type Words } from './stages';
 
 /** A repetition whose count a comma splits: `t*1,0` is ten layers. */

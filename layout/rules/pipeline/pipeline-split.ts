@@ -1,12 +1,10 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { accountedLayers } from '../../topology/pipeline/settings';
 import { type StagePlan, stagePlans } from '../../topology/stages';
-import { job } from '../examples';
 import { changeFix, removeFix } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { megatron, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
+import { job, megatron, type Report, type Rule, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
 
 export const pipelineSplit: Rule = {
   code: 'pipeline-split',

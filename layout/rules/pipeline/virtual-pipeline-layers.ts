@@ -1,10 +1,7 @@
-import { job } from '../examples';
 import { changes } from '../fixes';
-import { stopsLater } from '../later';
 import { countOf, eitherNumber, nearestDivisors } from '../numbers';
 import { valueRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule, stopsLater } from '../rule';
 import { pipelines } from './stages';
 
 export const virtualPipelineLayers: Rule = {

@@ -2,13 +2,10 @@ import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { virtualSize } from '../../topology/stages';
 import { batchReplicas, globalBatchOf } from '../batch/replicas';
-import { job } from '../examples';
 import { changeFix, setFix } from '../fixes';
-import { stopsLater } from '../later';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule, stopsLater } from '../rule';
 
 export const virtualPipelineWindow: Rule = {
   code: 'virtual-pipeline-window',

@@ -1,11 +1,9 @@
 import type { Field } from '../../format/spec';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { stagePlans, virtualSize } from '../../topology/stages';
-import { job } from '../examples';
 import { changes, removeFix, setFix } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { PARALLEL_STATE, VALIDATE_ARGS } from '../source';
+import { job, PARALLEL_STATE, type Report, type Rule, VALIDATE_ARGS } from '../rule';
 
 /** What Megatron-LM says of one or two interleaved stages whose transfers are not overlapped. */
 const TWO_STAGES =

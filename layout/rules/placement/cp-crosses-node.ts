@@ -1,6 +1,4 @@
-import { job } from '../examples';
-import type { Rule } from '../rule';
-import { PARALLEL_STATE } from '../source';
+import { job, PARALLEL_STATE, type Rule } from '../rule';
 import { nodeCheck } from './crossing';
 
 export const cpCrossesNode: Rule = {

@@ -1,8 +1,6 @@
 import { resolveLayout } from '../../topology/resolve';
-import { modules } from '../examples';
 import { countOf } from '../numbers';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, modules, type Rule } from '../rule';
 
 export const moduleSplitsNode: Rule = {
   code: 'module-splits-node',

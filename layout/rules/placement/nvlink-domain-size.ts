@@ -1,8 +1,7 @@
 import { grouped } from '../../format/quantities';
-import { job } from '../examples';
 import { changes } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
-import type { Rule } from '../rule';
+import { job, type Rule } from '../rule';
 
 const KEY = 'gpus_per_nvlink_domain';
 

@@ -1,10 +1,9 @@
 import { DEFAULT_ORDER } from '../../format/keys';
 import type { LayoutFacts } from '../../topology/facts';
 import { denseGrid, expertGrid } from '../../topology/processGroups';
-import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { divisors } from '../numbers';
-import type { Report, Rule } from '../rule';
+import { job, type Report, type Rule } from '../rule';
 
 import { crossingText, type Kind, nvlinkRelated, type Placed, placedModules } from './crossing';
 

@@ -1,9 +1,7 @@
 import { takesDefaults } from '../../topology/taken';
 import { conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { insertFix, removeFix, setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
+import { job, type Rule, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
 
 export const narrowTypes: Rule = {
   code: 'narrow-types',

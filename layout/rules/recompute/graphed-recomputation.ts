@@ -2,10 +2,8 @@ import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { takenOf, takenText } from '../../topology/taken';
 import { byDefault, type Condition, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { changeFix } from '../fixes';
-import type { Rule } from '../rule';
-import { TRANSFORMER_CONFIG } from '../source';
+import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
 
 export const graphedRecomputation: Rule = {
   code: 'graphed-recomputation',

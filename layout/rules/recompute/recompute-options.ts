@@ -3,10 +3,8 @@ import type { RootKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { type Condition, conditionsOn, firstBroken } from '../conditions';
-import { job } from '../examples';
 import { insertFix, suggestion } from '../fixes';
-import type { Rule } from '../rule';
-import { TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../source';
+import { job, type Rule, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
 
 type Recompute = Section<RootKeys['recompute']['keys']>;
 

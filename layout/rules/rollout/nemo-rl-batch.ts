@@ -1,8 +1,7 @@
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Report, type Rule } from '../rule';
 import { type Rollouts, rolloutsOf, type Trainer, trainersOf } from './rollouts';
 
 export const nemoRlBatch: Rule = {

@@ -2,8 +2,7 @@ import { valueOr } from '../../topology/facts';
 import { changes } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { FORMAT_SOURCE, inFramework } from '../source';
+import { FORMAT_SOURCE, inFramework, type Rule } from '../rule';
 
 export const rolloutGpus: Rule = {
   code: 'rollout-gpus',

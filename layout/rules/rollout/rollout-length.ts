@@ -3,8 +3,7 @@ import type { Field, Section } from '../../format/spec';
 import { modelNamed } from '../../models';
 import { changeFix, changes } from '../fixes';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { FORMAT_SOURCE, inFramework } from '../source';
+import { FORMAT_SOURCE, inFramework, type Report, type Rule } from '../rule';
 
 export const rolloutLength: Rule = {
   code: 'rollout-length',

@@ -1,8 +1,7 @@
 import { changes } from '../fixes';
 import { eitherNumber, nearestDivisors } from '../numbers';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 export const slimeBatch: Rule = {
   code: 'slime-batch',

@@ -4,8 +4,7 @@ import type { LayoutFacts } from '../../topology/facts';
 import { changeFix, changes } from '../fixes';
 import { divisors, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Report, type Rule } from '../rule';
 
 export const swiftBatch: Rule = {
   code: 'swift-batch',

@@ -4,8 +4,7 @@ import { virtualSize } from '../../topology/stages';
 import { changeFix, changes } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Report, type Rule } from '../rule';
 import { type Rollouts, rolloutsOf, type Trainer, trainersOf } from './rollouts';
 
 /** What verl takes for `ppo_mini_batch_size` where it is not set (verl/trainer/config/actor/actor.yaml). */

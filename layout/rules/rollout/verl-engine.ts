@@ -2,8 +2,7 @@ import { valueOr } from '../../topology/facts';
 import { isServed } from '../../topology/phases';
 import { changeFix, changes } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { inFramework } from '../source';
+import { inFramework, type Rule } from '../rule';
 
 export const verlEngine: Rule = {
   code: 'verl-engine',

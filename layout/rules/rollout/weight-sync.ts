@@ -1,7 +1,6 @@
 import { weightUpdates, weightUpdateText } from '../../checkpoint/weightUpdate';
 import { FRAMEWORKS } from '../../frameworks';
-import type { Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, type Rule } from '../rule';
 
 export const weightSync: Rule = {
   code: 'weight-sync',

@@ -1,8 +1,6 @@
-import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule } from '../rule';
 import { describedSequences } from './describedSequences';
 
 export const denseMaskUnderCp: Rule = {

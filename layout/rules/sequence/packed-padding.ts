@@ -1,7 +1,5 @@
-import { job } from '../examples';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule } from '../rule';
 import { describedSequences, divisorOf } from './describedSequences';
 
 export const packedPadding: Rule = {

@@ -1,11 +1,9 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
-import { job } from '../examples';
 import { changeFix, changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { megatron, VALIDATE_ARGS } from '../source';
+import { job, megatron, type Report, type Rule, VALIDATE_ARGS } from '../rule';
 import { type DescribedSequence, describedSequences, divisorOf } from './describedSequences';
 
 export const sequenceDivisible: Rule = {

@@ -1,8 +1,6 @@
-import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron, VALIDATE_ARGS } from '../source';
+import { job, megatron, type Rule, VALIDATE_ARGS } from '../rule';
 import { describedSequences } from './describedSequences';
 
 export const sequenceParallelNeedsTp: Rule = {

@@ -1,11 +1,8 @@
 import { valueOr } from '../../topology/facts';
-import { job } from '../examples';
 import { setFix } from '../fixes';
-import { stopsLater } from '../later';
 import { hasNoExperts } from '../model/experts';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Rule, stopsLater } from '../rule';
 import { describedSequences } from './describedSequences';
 
 /** What the MoE layer says in its first step; the missing space is Megatron's. */

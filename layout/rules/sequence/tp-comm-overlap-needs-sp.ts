@@ -1,8 +1,6 @@
 import { valueOr } from '../../topology/facts';
-import { job } from '../examples';
 import { removeFix, setFix } from '../fixes';
-import type { Rule } from '../rule';
-import { VALIDATE_ARGS } from '../source';
+import { job, type Rule, VALIDATE_ARGS } from '../rule';
 import { describedSequences } from './describedSequences';
 
 export const tpCommOverlapNeedsSp: Rule = {

@@ -2,8 +2,7 @@ import { removeField } from '../../format/edit';
 import type { Field } from '../../format/spec';
 import { changeFix, removeFix, suggestion } from '../fixes';
 import { countOf } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { FORMAT_SOURCE, megatron } from '../source';
+import { FORMAT_SOURCE, megatron, type Report, type Rule } from '../rule';
 
 export const conflictingKeys: Rule = {
   code: 'conflicting-keys',

@@ -1,8 +1,7 @@
 import { removeField } from '../../format/edit';
 import { problemsOf } from '../../format/problems';
 import { suggestion } from '../fixes';
-import type { Rule } from '../rule';
-import { MIMO_TOPOLOGY } from '../source';
+import { MIMO_TOPOLOGY, type Rule } from '../rule';
 
 export const duplicateKey: Rule = {
   code: 'duplicate-key',

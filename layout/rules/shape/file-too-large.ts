@@ -1,9 +1,7 @@
 import { MAX_DEPTH, MAX_DIAGNOSTICS, MAX_FULL_YAML, MAX_NODES, MAX_STRING, MAX_TEXT } from '../../format/limits';
 import { problemsOf } from '../../format/problems';
 import { grouped } from '../../format/quantities';
-import { job } from '../examples';
-import type { Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, job, type Rule } from '../rule';
 
 const DEEP = MAX_DEPTH + 1;
 

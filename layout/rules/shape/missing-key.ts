@@ -6,8 +6,7 @@ import { firstLine } from '../../format/tree';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { insertFix, suggestion } from '../fixes';
 import { countOf } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, type Report, type Rule } from '../rule';
 import { isMeant } from './meaning';
 
 export const missingKey: Rule = {

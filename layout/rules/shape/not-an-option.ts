@@ -1,10 +1,8 @@
 import { nearest } from '../../format/nearest';
 import { problemsOf } from '../../format/problems';
-import { job } from '../examples';
 import { safeFix, suggestion } from '../fixes';
 import { either } from '../numbers';
-import type { Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, job, type Rule } from '../rule';
 
 /** More choices than these are not offered one by one. */
 const MAX_CHOICES = 4;

@@ -4,13 +4,11 @@ import { smallPrediction } from '../../frameworks';
 import { type LayoutFacts, valueOr } from '../../topology/facts';
 import { refusedPipeline } from '../../topology/stages';
 import { batchReplicas, calculatorRefusal } from '../batch/replicas';
-import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { MIMO_CP } from '../mimo/mimo';
 import { mtpRefusal } from '../model/mtp-positions';
-import type { Rule } from '../rule';
+import { FORMAT_SOURCE, job, megatron, type Rule } from '../rule';
 import { moduleOf, shardsBelowOne } from '../shards/shard-names';
-import { FORMAT_SOURCE, megatron } from '../source';
 import { degreesBelowOne } from './below-one';
 
 export const notPositive: Rule = {

@@ -1,9 +1,8 @@
 import type { Span } from '../../diagnostic';
 import { problemsOf } from '../../format/problems';
 import { MAX_WORLD } from '../../topology/facts';
-import { job } from '../examples';
 import { countOf } from '../numbers';
-import type { Report, Rule } from '../rule';
+import { job, type Report, type Rule } from '../rule';
 
 export const numberTooLarge: Rule = {
   code: 'number-too-large',

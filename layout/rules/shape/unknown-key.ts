@@ -4,8 +4,7 @@ import type { ReadLayout } from '../../format/read';
 import { synonymOf } from '../../format/synonyms';
 import type { Entry, MapNode } from '../../format/tree';
 import { removeFix, safeFix } from '../fixes';
-import type { Report, Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, type Report, type Rule } from '../rule';
 import { type Elsewhere, entriesAt, type Meaning, meaningsOf, type UnknownKey } from './meaning';
 
 export const unknownKey: Rule = {

@@ -2,9 +2,8 @@ import type { Span } from '../../diagnostic';
 import { unsafeCharactersIn, visible, withoutJoiners } from '../../escape';
 import type { Entry, Node } from '../../format/node';
 import { childrenOf, entriesIn } from '../../format/walk';
-import { job } from '../examples';
 import { replaceFix } from '../fixes';
-import type { Report, Rule } from '../rule';
+import { job, type Report, type Rule } from '../rule';
 
 export const unsafeCharacter: Rule = {
   code: 'unsafe-character',

@@ -1,8 +1,7 @@
 import { FORMAT_VERSION } from '../../format/keys';
 import { problemsOf } from '../../format/problems';
 import { changeFix } from '../fixes';
-import type { Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, type Rule } from '../rule';
 
 export const unsupportedVersion: Rule = {
   code: 'unsupported-version',

@@ -1,8 +1,7 @@
 import { nearest } from '../../format/nearest';
 import type { Sifted } from '../../ignores';
 import { safeFix } from '../fixes';
-import type { Report, Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, type Report, type Rule } from '../rule';
 
 export const unusedIgnore: Rule = {
   code: 'unused-ignore',

@@ -5,11 +5,9 @@ import { problemsOf } from '../../format/problems';
 import type { KeySpec } from '../../format/spec';
 import type { Node } from '../../format/tree';
 import { wantedText } from '../../format/typeText';
-import { job } from '../examples';
 import { removeFix, safeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
-import type { Rule } from '../rule';
-import { FORMAT_SOURCE } from '../source';
+import { FORMAT_SOURCE, job, type Rule } from '../rule';
 import { entriesAt } from './meaning';
 
 /** The longest piece of a value that a message quotes, in characters. */

@@ -1,8 +1,6 @@
-import { modules } from '../examples';
 import { insertFix } from '../fixes';
 import { valueRelated } from '../related';
-import type { Rule } from '../rule';
-import { megatron, PARALLEL_STATE } from '../source';
+import { megatron, modules, PARALLEL_STATE, type Rule } from '../rule';
 
 export const expertTpDefault: Rule = {
   code: 'expert-tp-default',

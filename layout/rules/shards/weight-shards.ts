@@ -1,10 +1,8 @@
 import type { Field } from '../../format/spec';
 import { type ModuleFacts, valueOr } from '../../topology/facts';
-import { job } from '../examples';
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { job, megatron, type Report, type Rule } from '../rule';
 import { DENSE_SHARDS, EXPERT_SHARDS, expertTp, type ShardNames, tooFewShards } from './shard-names';
 
 export const weightShards: Rule = {

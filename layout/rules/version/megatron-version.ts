@@ -1,11 +1,9 @@
 import type { Field } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { hasGtp, isBefore, versionOf } from '../../topology/versions';
-import { job } from '../examples';
 import { changeFix, changes, removeFix } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { megatronDev, PARALLEL_STATE } from '../source';
+import { job, megatronDev, PARALLEL_STATE, type Report, type Rule } from '../rule';
 
 export const megatronVersion: Rule = {
   code: 'megatron-version',

@@ -1,9 +1,7 @@
 import { LANGUAGE_MODULE } from '../../format/names';
 import { nearest } from '../../format/nearest';
-import { modules } from '../examples';
 import { insertFix, suggestion } from '../fixes';
-import type { Rule } from '../rule';
-import { MIMO_TOPOLOGY } from '../source';
+import { MIMO_TOPOLOGY, modules, type Rule } from '../rule';
 
 /** How many modules are offered to be the language model: a person chooses from a short list only. */
 const MAX_RENAMES = 8;

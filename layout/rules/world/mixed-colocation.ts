@@ -1,10 +1,8 @@
 import type { Fix } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
-import { modules } from '../examples';
 import { suggestion } from '../fixes';
 import { both } from '../numbers';
-import type { Rule } from '../rule';
-import { MIMO_TOPOLOGY } from '../source';
+import { MIMO_TOPOLOGY, modules, type Rule } from '../rule';
 import { placeEdits, sideBySideFix } from './place';
 import { coverageOf, isMixed, type ModuleSpan, overlapPrediction, rangeText, sameSpan, spanRelated } from './spans';
 

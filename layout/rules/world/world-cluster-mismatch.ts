@@ -1,10 +1,9 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { isServed, phaseSpans } from '../../topology/phases';
-import { job } from '../examples';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import { valueRelated } from '../related';
-import type { Report, Rule } from '../rule';
+import { job, type Report, type Rule } from '../rule';
 
 export const worldClusterMismatch: Rule = {
   code: 'world-cluster-mismatch',

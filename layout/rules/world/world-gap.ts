@@ -1,11 +1,9 @@
 import type { Fix } from '../../diagnostic';
 import { gapsBetween, type RankSpan } from '../../grid/spans';
 import type { LayoutFacts } from '../../topology/facts';
-import { modules } from '../examples';
 import { suggestion, worldSizeEdits } from '../fixes';
 import { both, countOf } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { MIMO_TOPOLOGY } from '../source';
+import { MIMO_TOPOLOGY, modules, type Report, type Rule } from '../rule';
 import { flagsCoverPrediction } from './flags';
 import { placeEdits, resizeFix, sideBySideFix } from './place';
 import { type Coverage, coverageOf, type ModuleSpan, rangesOf, rangeText, spanRelated } from './spans';

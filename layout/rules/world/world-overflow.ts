@@ -1,9 +1,7 @@
 import type { LayoutFacts } from '../../topology/facts';
-import { modules } from '../examples';
 import { changeFix, suggestion, worldSizeEdits } from '../fixes';
 import { countOf } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, modules, type Report, type Rule } from '../rule';
 import { flagsCoverPrediction } from './flags';
 import { resizeFix } from './place';
 import { coverageOf, type ModuleSpan, rangeText } from './spans';

@@ -1,9 +1,7 @@
 import type { Fix } from '../../diagnostic';
 import type { LayoutFacts } from '../../topology/facts';
-import { modules } from '../examples';
 import { suggestion, worldSizeEdits } from '../fixes';
-import type { Report, Rule } from '../rule';
-import { megatron } from '../source';
+import { megatron, modules, type Report, type Rule } from '../rule';
 import { flagsOverlapPrediction } from './flags';
 import { placeEdits, resizeFix } from './place';
 import { coverageOf, isMixed, type ModuleSpan, overlapPrediction, rangeText, sameSpan, spanRelated } from './spans';

@@ -17,29 +17,10 @@ export function plainLength(text: string): number {
   return scanner.document() ? text.length : scanner.at;
 }
 
-const TAB = 0x09;
-const LF = 0x0a;
-const CR = 0x0d;
-const SPACE = 0x20;
-const DOUBLE_QUOTE = 0x22;
-const HASH = 0x23;
-const SINGLE_QUOTE = 0x27;
-const PLUS = 0x2b;
-const COMMA = 0x2c;
-const MINUS = 0x2d;
-const DOT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-const COLON = 0x3a;
-const LIST_OPEN = 0x5b;
-const BACKSLASH = 0x5c;
-const LIST_CLOSE = 0x5d;
-const MAP_OPEN = 0x7b;
-const MAP_CLOSE = 0x7d;
-const BYTE_ORDER_MARK = 0xfeff;
+const BYTE_ORDER_MARK = '\ufeff';
 
 /** What no plain scalar begins with: indicators of YAML, white space, and marks that the full parser treats specially. */
-const NO_PLAIN_START = new Set([...' \t\r\n,[]{}#&*!|>\'"%@`?:\ufeff'].map((character) => character.charCodeAt(0)));
+const NO_PLAIN_START = new Set(' \t\r\n,[]{}#&*!|>\'"%@`?:\ufeff');
 
 /** The longest key of a block map that is read here; YAML itself allows 1024 characters. */
 const MAX_KEY = 1000;
@@ -60,7 +41,7 @@ class Scanner {
   constructor(readonly text: string) {}
 
   document(): Parsed | null {
-    const marked = this.#code() === BYTE_ORDER_MARK;
+    const marked = this.#char() === BYTE_ORDER_MARK;
     this.at = marked ? 1 : 0;
     const top = this.at;
     this.#nextContent();
@@ -112,7 +93,7 @@ class Scanner {
     const keySpan = { start, end: this.at };
     this.#skipSpaces();
     const colon = this.at;
-    if (this.#code() !== COLON || !this.#isBlankAt(colon + 1) || colon - start > MAX_KEY) {
+    if (this.#char() !== ':' || !this.#isBlankAt(colon + 1) || colon - start > MAX_KEY) {
       return null;
     }
     this.at = colon + 1;
@@ -167,7 +148,7 @@ class Scanner {
     }
     const value = this.#inline(depth);
     this.#skipSpaces();
-    if (this.#code() === COLON) {
+    if (this.#char() === ':') {
       // what looked like a scalar is the first key of a map
       this.at = start;
       return this.#block(depth + 1);
@@ -184,16 +165,16 @@ class Scanner {
     if (depth > MAX_DEPTH) {
       return null;
     }
-    return this.#code() === LIST_OPEN ? this.#flowList(depth) : this.#flowMap(depth);
+    return this.#char() === '[' ? this.#flowList(depth) : this.#flowMap(depth);
   }
 
   #flowList(depth: number): ListNode | null {
     const start = this.at++;
     const items: Node[] = [];
     this.#skipSpaces();
-    while (this.#code() !== LIST_CLOSE) {
+    while (this.#char() !== ']') {
       const item = this.#flowValue(depth);
-      if (!item || !this.#separator(LIST_CLOSE)) {
+      if (!item || !this.#separator(']')) {
         return null;
       }
       items.push(item);
@@ -206,9 +187,9 @@ class Scanner {
     const start = this.at++;
     const entries: Entry[] = [];
     this.#skipSpaces();
-    while (this.#code() !== MAP_CLOSE) {
+    while (this.#char() !== '}') {
       const entry = this.#flowEntry(depth);
-      if (!entry || !this.#separator(MAP_CLOSE)) {
+      if (!entry || !this.#separator('}')) {
         return null;
       }
       entries.push(entry);
@@ -226,13 +207,13 @@ class Scanner {
     const keySpan = { start, end: this.at };
     const emptyAt = this.#behindKey(keySpan.end);
     this.#skipSpaces();
-    if (this.#code() !== COLON) {
+    if (this.#char() !== ':') {
       return { key, keySpan, value: emptyNode(emptyAt) };
     }
     this.at++;
     this.#skipSpaces();
-    const code = this.#code();
-    const value = code === COMMA || code === MAP_CLOSE ? emptyNode(emptyAt) : this.#flowValue(depth);
+    const char = this.#char();
+    const value = char === ',' || char === '}' ? emptyNode(emptyAt) : this.#flowValue(depth);
     return value && { key, keySpan, value };
   }
 
@@ -241,10 +222,10 @@ class Scanner {
   }
 
   /** Passes the comma behind an item; true too where the collection closes instead. */
-  #separator(close: number): boolean {
+  #separator(close: string): boolean {
     this.#skipSpaces();
-    if (this.#code() !== COMMA) {
-      return this.#code() === close;
+    if (this.#char() !== ',') {
+      return this.#char() === close;
     }
     this.at++;
     this.#skipSpaces();
@@ -280,11 +261,11 @@ class Scanner {
     }
     let end = this.at;
     for (let at = this.at; !this.#endsPlain(at, flow); at++) {
-      const code = this.text.charCodeAt(at);
-      if (code === TAB) {
+      const char = this.text[at];
+      if (char === '\t') {
         return false;
       }
-      if (code !== SPACE) {
+      if (char !== ' ') {
         end = at + 1;
       }
     }
@@ -294,11 +275,11 @@ class Scanner {
 
   #atPlain(flow: boolean): boolean {
     const { text, at } = this;
-    const code = text.charCodeAt(at);
-    if (at >= text.length || NO_PLAIN_START.has(code)) {
+    const char = text[at];
+    if (char === undefined || NO_PLAIN_START.has(char)) {
       return false;
     }
-    if (code === MINUS && (this.#isBlankAt(at + 1) || (flow && isFlowIndicator(text.charCodeAt(at + 1))))) {
+    if (char === '-' && (this.#isBlankAt(at + 1) || (flow && isFlowIndicator(text[at + 1])))) {
       return false;
     }
     return at !== this.#lineStart || !(text.startsWith('---', at) || text.startsWith('...', at));
@@ -306,35 +287,35 @@ class Scanner {
 
   #endsPlain(at: number, flow: boolean): boolean {
     const { text } = this;
-    const code = text.charCodeAt(at);
-    switch (code) {
-      case COLON:
-        return this.#isBlankAt(at + 1) || (flow && isFlowIndicator(text.charCodeAt(at + 1)));
-      case HASH:
-        return text.charCodeAt(at - 1) === SPACE;
-      case LF:
-      case CR:
+    const char = text[at];
+    switch (char) {
+      case ':':
+        return this.#isBlankAt(at + 1) || (flow && isFlowIndicator(text[at + 1]));
+      case '#':
+        return text[at - 1] === ' ';
+      case '\n':
+      case '\r':
         return true;
       default:
-        return (flow && isFlowIndicator(code)) || at >= text.length;
+        return (flow && isFlowIndicator(char)) || at >= text.length;
     }
   }
 
   /** The value of a quoted scalar, or null where it does not end on its line or escapes more than JSON does. */
   #quoted(): string | null {
     const { text, at: start } = this;
-    const quote = text.charCodeAt(start);
+    const quote = text[start];
     let escapes = false;
     for (let at = start + 1; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      if (code === LF || code === CR) {
+      const char = text[at];
+      if (char === '\n' || char === '\r') {
         return null;
       }
-      if (code === quote && (quote === DOUBLE_QUOTE || text.charCodeAt(at + 1) !== quote)) {
+      if (char === quote && (quote === '"' || text[at + 1] !== quote)) {
         this.at = at + 1;
         return unquoted(text.slice(start, this.at), escapes);
       }
-      if (code === quote || (code === BACKSLASH && quote === DOUBLE_QUOTE)) {
+      if (char === quote || (char === '\\' && quote === '"')) {
         escapes = true;
         at++;
       }
@@ -364,58 +345,58 @@ class Scanner {
   }
 
   #skipSpaces(): void {
-    while (this.#code() === SPACE) {
+    while (this.#char() === ' ') {
       this.at++;
     }
   }
 
   /** A comment begins a line or stands behind a space. */
   #skipComment(): void {
-    if (this.#code() === HASH && (this.at === this.#lineStart || this.text.charCodeAt(this.at - 1) === SPACE)) {
+    if (this.#char() === '#' && (this.at === this.#lineStart || this.text[this.at - 1] === ' ')) {
       const end = this.text.indexOf('\n', this.at);
       this.at = end < 0 ? this.text.length : end;
     }
   }
 
   #newline(): boolean {
-    const code = this.#code();
-    const length = code === LF ? 1 : code === CR && this.text.charCodeAt(this.at + 1) === LF ? 2 : 0;
+    const char = this.#char();
+    const length = char === '\n' ? 1 : char === '\r' && this.text[this.at + 1] === '\n' ? 2 : 0;
     this.at += length;
     return length > 0;
   }
 
   /** Where the value of a key without a value would be typed. */
   #behindKey(end: number): number {
-    return this.text.charCodeAt(end) === COLON ? end + 1 : end;
+    return this.text[end] === ':' ? end + 1 : end;
   }
 
-  #code(): number {
-    return this.text.charCodeAt(this.at);
+  #char(): string | undefined {
+    return this.text[this.at];
   }
 
   #isBlankAt(at: number): boolean {
-    const code = this.text.charCodeAt(at);
-    return code === SPACE || code === LF || code === CR || code === TAB || at >= this.text.length;
+    const char = this.text[at];
+    return char === ' ' || char === '\n' || char === '\r' || char === '\t' || at >= this.text.length;
   }
 
   /** Whether something other than a comment stands between here and the end of the line. */
   #atContent(): boolean {
-    const code = this.#code();
-    return code !== LF && code !== CR && code !== HASH && this.at < this.text.length;
+    const char = this.#char();
+    return char !== '\n' && char !== '\r' && char !== '#' && this.at < this.text.length;
   }
 
   #atDash(): boolean {
-    return this.#code() === MINUS && this.#isBlankAt(this.at + 1);
+    return this.#char() === '-' && this.#isBlankAt(this.at + 1);
   }
 
   #atFlow(): boolean {
-    const code = this.#code();
-    return code === LIST_OPEN || code === MAP_OPEN;
+    const char = this.#char();
+    return char === '[' || char === '{';
   }
 
   #atQuote(): boolean {
-    const code = this.#code();
-    return code === DOUBLE_QUOTE || code === SINGLE_QUOTE;
+    const char = this.#char();
+    return char === '"' || char === "'";
   }
 }
 
@@ -424,8 +405,8 @@ function endOf(entries: readonly Entry[]): number {
   return entries.at(-1)?.value.span.end ?? 0;
 }
 
-function isFlowIndicator(code: number): boolean {
-  return code === COMMA || code === LIST_OPEN || code === LIST_CLOSE || code === MAP_OPEN || code === MAP_CLOSE;
+function isFlowIndicator(char: string | undefined): boolean {
+  return char === ',' || char === '[' || char === ']' || char === '{' || char === '}';
 }
 
 function emptyNode(at: number): ScalarNode {
@@ -455,8 +436,7 @@ const WORDS: ReadonlyMap<string, boolean | null> = new Map<string, boolean | nul
 
 /** The value of a plain scalar in YAML's core schema. */
 function plainValue(source: string): ScalarNode['value'] {
-  const code = source.charCodeAt(0);
-  if ((code >= ZERO && code <= NINE) || code === MINUS || code === PLUS || code === DOT) {
+  if (/^[-+.\d]/.test(source)) {
     return numberValue(source);
   }
   const word = source.length <= 5 ? WORDS.get(source) : undefined;

@@ -12,16 +12,20 @@ const SECONDS: Readonly<Record<string, number>> = { us: 1e-6, ms: 1e-3, s: 1, m:
 
 /** Bytes in a size such as `64MiB` or `1.5 GB`; null where the text is no size of at least one byte. */
 export function parseSize(text: string): number | null {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(text.trim()) ?? [];
-  const bytes = Math.round(Number(number) * (BYTES[unit.toUpperCase()] ?? Number.NaN));
+  const bytes = Math.round(quantity(text, (unit) => BYTES[unit.toUpperCase()]));
   return Number.isSafeInteger(bytes) && bytes >= 1 ? bytes : null;
 }
 
 /** Seconds in a duration such as `60s`, `500 ms` or `2m`; null where the text is no duration above zero. */
 export function parseDuration(text: string): number | null {
-  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(text.trim()) ?? [];
-  const seconds = Number(number) * (SECONDS[unit.toLowerCase()] ?? Number.NaN);
+  const seconds = quantity(text, (unit) => SECONDS[unit.toLowerCase()]);
   return Number.isFinite(seconds) && seconds > 0 ? seconds : null;
+}
+
+/** A number times its unit; NaN where the text is none. */
+function quantity(text: string, sizeOf: (unit: string) => number | undefined): number {
+  const [, number = '', unit = ''] = /^(\d+(?:\.\d+)?)\s*([a-z]+)$/i.exec(text.trim()) ?? [];
+  return Number(number) * (sizeOf(unit) ?? Number.NaN);
 }
 
 /** Bytes in GiB, as short as it is worth: `9.4`, `61`, `2,128`. The unit is left to the text around it. */

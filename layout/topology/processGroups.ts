@@ -6,7 +6,7 @@ import type { GroupFamily } from './groupFamily';
 import { type GroupName, groupKind, MODULE_GROUPS } from './groupKinds';
 import { DENSE_DIMS, EXPERT_DIMS } from './moduleGrid';
 import { isPacked, packedFamilies } from './packed';
-import type { DynamicContextParallel, ResolvedLayout, ResolvedModule, ResolvedNtp } from './resolved';
+import type { DynamicContextParallel, ResolvedLayout, ResolvedModule } from './resolved';
 
 /** The grid over a module's ranks in which dense parameters live. */
 export function denseGrid(module: ResolvedModule): Grid {
@@ -44,31 +44,23 @@ function allFamilies(layout: ResolvedLayout): GroupFamily[] {
     });
   }
   if (isPacked(ntp)) {
-    return layout.modules.flatMap((module) => packedGroups(module, ntp));
+    return layout.modules.flatMap((module) => {
+      const grid = denseGrid(module);
+      return packedFamilies(ntp, { cp: grid.sizeOf('cp'), dp: grid.sizeOf('dp') }, module.name);
+    });
   }
   if (layout.mode === 'homogeneous') {
     return layout.modules.flatMap((module) => homogeneousFamilies(module, layout));
   }
-  const families = layout.modules.flatMap(moduleFamilies);
+  const families = layout.modules.flatMap((module) => MODULE_GROUPS.map((name) => gridFamily(module, name)));
   const language = layout.modules.find((module) => module.name === LANGUAGE_MODULE);
   return language ? [...families, ...embeddingFamilies(language), ...bridgeFamilies(layout)] : families;
-}
-
-/** The explicit groups of packed nonuniform TP, of which the spares of the grid have no part. */
-function packedGroups(module: ResolvedModule, ntp: ResolvedNtp): GroupFamily[] {
-  const grid = denseGrid(module);
-  return packedFamilies(ntp, { cp: grid.sizeOf('cp'), dp: grid.sizeOf('dp') }, module.name);
 }
 
 /** The groups of a kind that are all ranks along some dimensions of a module's grid. */
 function gridFamily(module: ResolvedModule, name: GroupName): GroupFamily {
   const { grid = 'dense', dims = [] } = groupKind(name)?.spans ?? {};
   return fromGrid(name, module.name, (grid === 'dense' ? denseGrid(module) : expertGrid(module)).groups(dims));
-}
-
-/** The groups of one of `modules`. */
-function moduleFamilies(module: ResolvedModule): GroupFamily[] {
-  return MODULE_GROUPS.map((name) => gridFamily(module, name));
 }
 
 /** The groups of `parallelism`, in the order of `initialize_model_parallel` (megatron/core/parallel_state.py). */

@@ -13,18 +13,22 @@ export const nameDisagrees: Rule = {
   failing: job(16, 'tp: 2, pp: 2', 'name: llama-tp4-dp4'),
   sources: [FORMAT_SOURCE],
   *check(facts) {
-    const sizes = new Map<string, Sizes>();
-    for (const claim of claimsOf(facts)) {
-      const known = sizes.get(claim.degree) ?? sizesOf(facts, claim.degree);
-      sizes.set(claim.degree, known);
-      yield* claimReport(claim, known);
+    const claims = claimsOf(facts);
+    const grids = claims.length > 0 ? facts.modules.map(degreesOf) : [];
+    const sizes = new Map(DEGREES.map((degree) => [degree, new Set(grids.map((grid) => grid[degree]))]));
+    for (const claim of claims) {
+      yield* claimReport(claim, sizes.get(claim.degree) ?? new Set());
     }
   },
 };
 
+/** The degrees that a name may write. */
+const DEGREES = ['tp', 'pp', 'cp', 'ep', 'dp', 'etp'] as const;
+type Degree = (typeof DEGREES)[number];
+
 /** A degree in the name: `tp8`, where it stands, and the number. */
 interface Claim {
-  readonly degree: string;
+  readonly degree: Degree;
   readonly size: number;
   readonly start: number;
   readonly end: number;
@@ -39,7 +43,7 @@ function claimsOf({ text, root }: LayoutFacts): Claim[] {
   }
   const found = text.slice(span.start, span.end).matchAll(/(?<![a-z])(tp|pp|cp|ep|dp|etp)(\d{1,7})(?!\d)/gi);
   return [...found].map(({ index, 0: all, 1: degree = '', 2: size = '' }) => ({
-    degree: degree.toLowerCase(),
+    degree: degree.toLowerCase() as Degree,
     size: Number(size),
     start: span.start + index,
     end: span.start + index + all.length,
@@ -47,14 +51,20 @@ function claimsOf({ text, root }: LayoutFacts): Claim[] {
   }));
 }
 
-/** The sizes that the grids of a file have for one degree; undefined for a grid of which it is not known. */
-type Sizes = ReadonlySet<number | undefined>;
+/** The degrees of a grid by the words of names; undefined where one is not known. */
+const degreesOf = ({ degrees, dp, expertModel }: ModuleFacts): Readonly<Record<Degree, number | undefined>> => ({
+  tp: degrees?.tp,
+  pp: degrees?.pp,
+  cp: degrees?.cp,
+  ep: expertModel && degrees?.ep,
+  dp,
+  etp: expertModel && degrees?.exptTp,
+});
 
-function sizesOf({ modules }: LayoutFacts, degree: string): Sizes {
-  return new Set(modules.map((module) => degreeOf(module, degree)));
-}
-
-function* claimReport({ degree, size, start, end, numberStart }: Claim, sizes: Sizes): Iterable<Report> {
+function* claimReport(
+  { degree, size, start, end, numberStart }: Claim,
+  sizes: ReadonlySet<number | undefined>,
+): Iterable<Report> {
   if (sizes.size === 0 || sizes.has(undefined) || sizes.has(size)) {
     return;
   }
@@ -68,21 +78,4 @@ function* claimReport({ degree, size, start, end, numberStart }: Claim, sizes: S
         suggestion(`Write ${degree}${one} in the name`, [{ span: { start: numberStart, end }, newText: String(one) }]),
       ),
   };
-}
-
-function degreeOf({ degrees, dp, expertModel }: ModuleFacts, degree: string): number | undefined {
-  switch (degree) {
-    case 'tp':
-      return degrees?.tp;
-    case 'pp':
-      return degrees?.pp;
-    case 'cp':
-      return degrees?.cp;
-    case 'ep':
-      return expertModel && degrees?.ep;
-    case 'etp':
-      return expertModel && degrees?.exptTp;
-    default:
-      return dp;
-  }
 }

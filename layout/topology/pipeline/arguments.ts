@@ -22,17 +22,13 @@ export function virtualSizeOf(settings: PipelineArguments): number | null {
       `No more than one of the following arguments can be set at the same time: --num-layers-per-virtual-pipeline-stage, --num-virtual-stages-per-pipeline-rank,--pipeline-model-parallel-layout. args.num_layers_per_virtual_pipeline_stage=${repr(perVirtualStage)}, args.num_virtual_stages_per_pipeline_rank=${repr(vpp)}, args.pipeline_model_parallel_layout=${repr(layout)}.`,
     );
   }
-  const size = withoutOne(derivedSize(settings));
+  const derived = derivedSize(settings);
+  const size = derived === 1 ? null : derived;
   assertThat(
     size === null || pp > 1,
     'When interleaved schedule is used, pipeline-model-parallel size should be greater than 1',
   );
   return size;
-}
-
-/** A virtual size of 1 is none. */
-function withoutOne(size: number | null): number | null {
-  return size === 1 ? null : size;
 }
 
 function derivedSize(settings: PipelineArguments): number | null {

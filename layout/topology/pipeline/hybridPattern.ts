@@ -1,16 +1,11 @@
 import { assertThat, raise } from '../python';
 import { checkUneven, type PipelineSettings } from './settings';
 
-/** The layer symbols of hybrid models, by what they stand for (`Symbols` in megatron/core/models/hybrid/hybrid_layer_allocation.py). */
-const HYBRID_SYMBOLS: Readonly<Record<string, string>> = {
-  M: 'Mamba',
-  G: 'gated delta net',
-  '*': 'attention',
-  D: 'sparse attention',
-  '+': 'multi-latent attention',
-  '-': 'MLP',
-  E: 'MoE',
-};
+/**
+ * The layer symbols of hybrid models (`Symbols` in megatron/core/models/hybrid/hybrid_layer_allocation.py): Mamba, gated delta net,
+ * attention, sparse attention, multi-latent attention, MLP, MoE.
+ */
+const HYBRID_SYMBOLS = 'MG*D+-E';
 
 /** Megatron-LM's messages print a Python set, whose order its hash seed decides; these are the orders of seed 0. */
 const SYMBOL_SET = "{'G', '+', 'E', 'M', '-', 'D', '*'}";
@@ -49,7 +44,7 @@ export function hybridPlan(
 ): HybridPlan {
   const [main = ''] = text.split('/');
   checkSymbols(main, 'main');
-  const numLayers = layerCount(main);
+  const numLayers = main.replaceAll('|', '').length;
   checkOtherSettings(main, settings, perVirtualStage);
   const segments = main.split('|').length;
   const { pp, mtp } = settings;
@@ -104,11 +99,6 @@ export function checkSpellings({ pattern, former }: PatternSpellings): void {
   );
 }
 
-/** How many decoder layers the main part of a pattern has. */
-function layerCount(main: string): number {
-  return main.replaceAll('|', '').length;
-}
-
 /** Splits a pattern such as `M*M*|M*M*\/MM\/MM` into its parts (`parse_hybrid_pattern`). Only inside `attempt`. */
 export function parseHybridPattern(text: string): HybridPattern {
   const [main = '', ...depths] = text.split('/');
@@ -131,7 +121,7 @@ export function parseHybridPattern(text: string): HybridPattern {
 
 function checkSymbols(part: string, name: 'main' | 'MTP'): void {
   for (const char of part) {
-    if (!Object.hasOwn(HYBRID_SYMBOLS, char) && !(name === 'main' && char === '|')) {
+    if (!HYBRID_SYMBOLS.includes(char) && !(name === 'main' && char === '|')) {
       const symbols = name === 'main' ? SYMBOL_AND_PIPE_SET : SYMBOL_SET;
       raise('ValueError', `In ${name} pattern, '${char}' is not a valid layer symbol. Valid symbols are: ${symbols}`);
     }

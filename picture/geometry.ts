@@ -97,6 +97,21 @@ export class PanelGeometry {
     [this.cellWidth, this.cellHeight] = [width, height];
   }
 
+  /** The blocks with room for their label that touch a part of the picture, the outermost first. */
+  *boxes(view: Rect): Generator<Block> {
+    for (const level of this.levels.filter(({ insets }) => insets.header > 0)) {
+      yield* this.blocks(level, view);
+    }
+  }
+
+  /** The cells that touch a part of the picture, as areas without a gap. */
+  areas({ x, y, width, height }: Rect): Rect[] {
+    const across = runsOf(this.columns, this.cellWidth, x, x + width);
+    return runsOf(this.rows, this.cellHeight, y, y + height).flatMap((down) =>
+      across.map((run) => ({ x: run.start, y: down.start, width: run.length, height: down.length })),
+    );
+  }
+
   /** The blocks of a level that touch a part of the picture, row by row. */
   *blocks({ level, stepX, stepY, insets, xs, ys }: LevelGeometry, view: Rect): Generator<Block> {
     const { gap, header } = insets;
@@ -200,11 +215,8 @@ export class Geometry {
   blockAt(x: number, y: number): Block | null {
     let found: Block | null = null;
     for (const panel of this.panels) {
-      for (const level of panel.levels.filter(({ insets }) => insets.header > 0)) {
-        for (const block of panel.blocks(level, { x, y, width: 0.01, height: 0.01 })) {
-          found =
-            x >= block.x && x < block.x + block.width && y >= block.y && y < block.y + block.height ? block : found;
-        }
+      for (const block of panel.boxes({ x, y, width: 0.01, height: 0.01 })) {
+        found = x >= block.x && x < block.x + block.width && y >= block.y && y < block.y + block.height ? block : found;
       }
     }
     return found;

@@ -228,16 +228,8 @@ function squares(
 }
 
 /** The innermost boxes as one ground, where their cells cannot be told apart. */
-function grounds({ panels }: Geometry): string {
-  const path = panels.flatMap(({ columns, rows, cellWidth, cellHeight }) =>
-    runsOf(rows, cellHeight).flatMap((down) =>
-      runsOf(columns, cellWidth).map((across) =>
-        rectPath({ x: across.start, y: down.start, width: across.length, height: down.length }),
-      ),
-    ),
-  );
-  return tag('path', { fill: paper('box'), d: path.join('') });
-}
+const grounds = ({ panels, all }: Geometry): string =>
+  tag('path', { fill: paper('box'), d: panels.flatMap((panel) => panel.areas(all).map(rectPath)).join('') });
 
 /** A square of cells, as far as they lie in one block. */
 function squareAt(geometry: Geometry, column: number, row: number, factor: number): Rect | null {
@@ -265,10 +257,7 @@ function rulersSvg({ rows, columns }: Rulers): string {
 }
 
 /** The blocks that have room for a label. */
-const labelled = (geometry: Geometry): Block[] =>
-  geometry.panels.flatMap((panel) =>
-    panel.levels.filter(({ insets }) => insets.header > 0).flatMap((level) => [...panel.blocks(level, geometry.all)]),
-  );
+const labelled = (geometry: Geometry): Block[] => geometry.panels.flatMap((panel) => [...panel.boxes(geometry.all)]);
 
 const boxes = (geometry: Geometry): string =>
   labelled(geometry)

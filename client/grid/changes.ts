@@ -69,13 +69,18 @@ export class ProposedChanges implements vscode.TextDocumentContentProvider {
     const address = vscode.Uri.from({ scheme: SCHEME, path: uri.path, query: uri.toString() });
     this.#texts.set(address.toString(), text);
     this.#changed.fire(address);
-    const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
     await vscode.commands.executeCommand('vscode.diff', uri, address, `${nameOf(uri)}: ${title}`, {
-      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
+      viewColumn: columnOf(uri),
       preview: true,
       preserveFocus: true,
     });
   }
+}
+
+/** Where a text is shown already, or else the first column: the panel itself stands beside. */
+export function columnOf(uri: vscode.Uri): vscode.ViewColumn {
+  const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
+  return shown?.viewColumn ?? vscode.ViewColumn.One;
 }
 
 /** The change of a kind and place in what the panel lists; null where there is none. */
@@ -123,10 +128,7 @@ export async function addKey(document: vscode.TextDocument, path: string): Promi
   if (launchOfLayout(document.uri)) {
     return;
   }
-  const shown = vscode.window.visibleTextEditors.find((editor) => editor.document === document);
-  const editor = await vscode.window.showTextDocument(document, {
-    viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
-  });
+  const editor = await vscode.window.showTextDocument(document, { viewColumn: columnOf(document.uri) });
   const place = document.positionAt(at);
   editor.selection = new vscode.Selection(place, place);
   editor.revealRange(new vscode.Range(place, place), vscode.TextEditorRevealType.InCenterIfOutsideViewport);

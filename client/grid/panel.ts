@@ -1,7 +1,6 @@
 import * as vscode from 'vscode';
 import { applyEdits, type Diagnostic, failureEdits, failurePlan, type LayoutFacts, type Recovery } from '../../layout';
 import type { Alternatives, Tradeoffs } from '../../layout/cost';
-import type { RunReport } from '../../picture/runOutcome';
 import {
   type CompareWith,
   type FromPanel,
@@ -17,14 +16,11 @@ import { localPath, nameOf } from '../paths';
 import { readText } from '../readText';
 import type { ServerDiagnostics } from '../serverDiagnostics';
 import { understoodDocument } from '../understoodDocument';
-import { addKey, type Listed, ProposedChanges, proposedChange } from './changes';
+import { addKey, columnOf, type Listed, ProposedChanges, proposedChange } from './changes';
 import { baseFor, type CompareBase, NO_BASE } from './compareBase';
 import { layoutMessage, moduleAt } from './messages';
 
 const VIEW_TYPE = 'parallelismLayout.grid';
-
-type SmokeMessage = Extract<ToPanel, { type: 'smoke' }>;
-type RunMessage = Extract<ToPanel, { type: 'run' }>;
 
 /** The largest report of a run that is read, in bytes. */
 const MAX_REPORT_BYTES = 64 * 1024 * 1024;
@@ -37,6 +33,7 @@ const WEIGH_DELAY = 120;
 
 /** What a person may ask to see: the results of the smoke job, or what `verify` found of a run. */
 type Results = 'smoke' | 'run';
+type ResultMessage = Extract<ToPanel, { type: Results }>;
 
 const SHOW = { smoke: { type: 'showSmoke' }, run: { type: 'showRun' } } as const;
 
@@ -49,10 +46,9 @@ interface PanelState {
 /** The rank grid panels: one that follows the active layout, and those that are locked to theirs. */
 export class GridPanels implements vscode.WebviewPanelSerializer {
   readonly #panels = new Set<GridPanel>();
-  readonly #changes = new ProposedChanges();
-  /** The last result of every document, so that a grid that is opened later shows it too. */
-  readonly #smoke = new Map<string, SmokeMessage>();
-  readonly #runs = new Map<string, RunMessage>();
+  readonly changes = new ProposedChanges();
+  /** The last results of every document, so that a grid that is opened later shows them too. */
+  readonly #results = new Map<string, ReadonlyMap<Results, ResultMessage>>();
   readonly #opened = new vscode.EventEmitter<vscode.TextDocument>();
 
   /** Fires when the grid of a document opens, also with its window. */
@@ -66,7 +62,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   register(): vscode.Disposable {
     return vscode.Disposable.from(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
-      this.#changes.register(),
+      this.changes.register(),
       vscode.window.onDidChangeActiveTextEditor((editor) => void (editor && this.#follow(editor))),
       vscode.workspace.onDidSaveTextDocument((document) => this.#of(document)?.saved()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#of(document)?.textChanged()),
@@ -76,13 +72,10 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
         this.#of(textEditor.document)?.cursorMoved(textEditor);
         void this.#follow(textEditor);
       }),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => {
-        this.#smoke.delete(uri.toString());
-        this.#runs.delete(uri.toString());
-      }),
+      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#results.delete(uri.toString())),
       this.#opened,
       this.said.onDidChange(() => this.#panels.forEach((panel) => void panel.saidAgain())),
-      { dispose: () => this.#disposeAll() },
+      { dispose: () => this.#panels.forEach((panel) => void panel.dispose()) },
     );
   }
 
@@ -105,22 +98,16 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     known?.reveal();
   }
 
-  /** Shows the outcome of a smoke job on the grid of its document, now or when that is opened. */
-  showSmoke(document: vscode.Uri, message: SmokeMessage): void {
-    this.#smoke.set(document.toString(), message);
+  /** Shows the outcome of a smoke job, or what `verify` found of a run, on the grid of its layout, now or when that is opened. */
+  showResult(document: vscode.Uri, message: ResultMessage): void {
+    const key = document.toString();
+    this.#results.set(key, new Map(this.#results.get(key)).set(message.type, message));
     this.#at(document)?.post(message);
   }
 
-  /** Shows what `verify` found of a run on the grid of its layout, now or when that is opened. */
-  showRun(document: vscode.Uri, report: RunReport): void {
-    const message: RunMessage = { type: 'run', report };
-    this.#runs.set(document.toString(), message);
-    this.#at(document)?.post(message);
-  }
-
-  /** Whether the outcome of a smoke job is known for a document. */
-  hasSmoke(document: vscode.Uri): boolean {
-    return this.#smoke.has(document.toString());
+  /** What is known of the smoke job and the run of a document. */
+  resultsOf(document: vscode.Uri): ReadonlyMap<Results, ResultMessage> {
+    return this.#results.get(document.toString()) ?? new Map();
   }
 
   async deserializeWebviewPanel(panel: vscode.WebviewPanel, state: PanelState | undefined): Promise<void> {
@@ -129,12 +116,6 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
       this.#adopt(panel, await vscode.workspace.openTextDocument(uri)).isLocked = state?.locked === true;
     } catch {
       // the document no longer exists
-      panel.dispose();
-    }
-  }
-
-  #disposeAll(): void {
-    for (const panel of [...this.#panels]) {
       panel.dispose();
     }
   }
@@ -169,7 +150,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   }
 
   /** One panel follows the editor: where a person, or a restored window, lets another one follow, the one before stays. */
-  #lockOthers(following: GridPanel): void {
+  lockOthers(following: GridPanel): void {
     for (const panel of this.#panels) {
       if (panel !== following && !panel.isLocked) {
         panel.isLocked = true;
@@ -180,16 +161,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
 
   #adopt(panel: vscode.WebviewPanel, document: vscode.TextDocument): GridPanel {
     this.#of(document)?.dispose();
-    const own: GridPanel = new GridPanel(
-      panel,
-      document,
-      this.extensionUri,
-      this.said,
-      this.#changes,
-      (uri) =>
-        [this.#smoke.get(uri.toString()), this.#runs.get(uri.toString())].filter((message) => message !== undefined),
-      () => this.#lockOthers(own),
-    );
+    const own = new GridPanel(panel, document, this);
     this.#panels.add(own);
     this.#opened.fire(document);
     panel.onDidDispose(() => {
@@ -230,12 +202,9 @@ class GridPanel {
   constructor(
     readonly panel: vscode.WebviewPanel,
     public document: vscode.TextDocument,
-    extensionUri: vscode.Uri,
-    readonly said: ServerDiagnostics,
-    readonly changes: ProposedChanges,
-    readonly lastResults: (uri: vscode.Uri) => readonly (SmokeMessage | RunMessage)[],
-    readonly follows: () => void,
+    readonly owner: GridPanels,
   ) {
+    const { extensionUri } = owner;
     const assets = vscode.Uri.joinPath(extensionUri, 'dist', 'webview');
     this.#nameAfterDocument();
     const media = vscode.Uri.joinPath(extensionUri, 'media');
@@ -341,7 +310,7 @@ class GridPanel {
   /** Sends the layout with what the language server says of it: with what it said last where it does not answer in time. */
   async #sendLayout(): Promise<void> {
     const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), SAID_LIMIT));
-    this.#diagnostics = (await Promise.race([this.said.now(this.document), late])) ?? this.#diagnostics;
+    this.#diagnostics = (await Promise.race([this.owner.said.now(this.document), late])) ?? this.#diagnostics;
     const { uri } = this.document;
     const about = { uri: uri.toString(true), title: this.#name };
     this.post(layoutMessage(understoodDocument(this.document), this.#diagnostics, about, this.#baseFacts));
@@ -362,7 +331,7 @@ class GridPanel {
     const source = new vscode.CancellationTokenSource();
     this.#weighing = source;
     await new Promise((resume) => setTimeout(resume, WEIGH_DELAY));
-    const tradeoffs = source.token.isCancellationRequested ? null : await this.said.tradeoffs(document, source.token);
+    const tradeoffs = await this.owner.said.tradeoffs(document, source.token);
     if (tradeoffs && !source.token.isCancellationRequested && document.version === version) {
       this.#weighed = { document, version, tradeoffs };
       this.#postTradeoffs(tradeoffs);
@@ -379,76 +348,58 @@ class GridPanel {
 
   /** Sends the layout again if the language server says something else of the same text. */
   async saidAgain(): Promise<void> {
-    const found = this.#isReady ? await this.said.now(this.document) : null;
+    const found = this.#isReady ? await this.owner.said.now(this.document) : null;
     if (found && JSON.stringify(found) !== JSON.stringify(this.#diagnostics)) {
       await this.#sendLayout();
     }
   }
 
-  async #receive(message: FromPanel): Promise<void> {
+  async #receive(message: FromPanel): Promise<unknown> {
     switch (message.type) {
       case 'ready':
         this.#isReady = true;
         this.#plotted = null;
         await this.#sendLayout();
-        this.#sendResults();
-        return;
+        return this.#sendResults();
       case 'copy':
-        await vscode.env.clipboard.writeText(message.text);
-        return;
+        return vscode.env.clipboard.writeText(message.text);
       case 'compare':
         this.#comparedWith = message.with;
-        await this.#sendBase(message.with, message.file);
-        return;
+        return this.#sendBase(message.with, message.file);
       case 'weigh':
-        await this.#weigh();
-        return;
+        return this.#weigh();
       case 'tryChange':
-        await this.#tryChange(message);
-        return;
+        return this.#tryChange(message);
       case 'addKey':
-        await addKey(this.document, message.key);
-        return;
+        return addKey(this.document, message.key);
       case 'lock':
         this.isLocked = message.locked;
-        if (!message.locked) {
-          this.follows();
-        }
-        return;
+        return message.locked || this.owner.lockOthers(this);
       case 'runSmokeJob':
-        await this.#runSmokeJob();
-        return;
+        return this.#run('runSmokeJob', vscode.l10n.t('The smoke job needs an editor that can run processes.'));
       case 'verifyRun':
-        await this.#verifyRun(message.addresses);
-        break;
+        return this.#verifyRun(message.addresses);
       case 'openRun':
-        await this.#openRun();
-        return;
+        return this.#openRun();
       case 'reveal':
-        await this.#revealModule(message.module);
-        return;
+        return this.#revealModule(message.module);
       case 'revealLine':
-        await this.#revealRange(this.document.lineAt(Math.min(message.line, this.document.lineCount - 1)).range);
-        return;
+        return this.#revealRange(this.document.lineAt(Math.min(message.line, this.document.lineCount - 1)).range);
       case 'fixLine':
-        await this.#fixLine(message.line);
-        return;
+        return this.#fixLine(message.line);
       case 'writeFailed':
-        await this.#writeFailed(message.ranks);
-        return;
+        return this.#writeFailed(message.ranks);
       case 'askRecoveries':
-        await this.#sendRecoveries(message.ranks);
-        return;
+        return this.#sendRecoveries(message.ranks);
       case 'writeRecovery':
-        await this.#writeRecovery(message.way, message.ranks);
-        return;
+        return this.#writeRecovery(message.way, message.ranks);
       case 'save':
-        await this.#save(message.format, bytesOf(message.data, message.format === 'png'));
+        return this.#save(message.format, bytesOf(message.data, message.format === 'png'));
     }
   }
 
   #sendResults(): void {
-    for (const message of this.lastResults(this.document.uri)) {
+    for (const message of this.owner.resultsOf(this.document.uri).values()) {
       this.post(message);
     }
     if (this.#wanted) {
@@ -457,30 +408,26 @@ class GridPanel {
     }
   }
 
-  /** Runs the smoke job of the document, where this editor can run processes. */
-  async #runSmokeJob(): Promise<void> {
-    const name = 'parallelismLayout.runSmokeJob';
+  /** Runs a command, where this editor can run processes. @param missing what is said elsewhere */
+  async #run(command: string, missing: string, argument: unknown = this.document.uri): Promise<void> {
+    const name = `parallelismLayout.${command}`;
     if ((await vscode.commands.getCommands(true)).includes(name)) {
-      await vscode.commands.executeCommand(name, this.document.uri);
+      await vscode.commands.executeCommand(name, argument);
     } else {
-      void showInformation(vscode.l10n.t('The smoke job needs an editor that can run processes.'));
+      void showInformation(missing);
     }
   }
 
   /** Verifies the layout against the files of a run, or against those that a person names. */
   async #verifyRun(addresses: readonly string[]): Promise<void> {
-    const name = 'parallelismLayout.verifyRun';
-    if (!(await vscode.commands.getCommands(true)).includes(name)) {
-      void showInformation(vscode.l10n.t('Verify Against Run needs an editor that can run processes.'));
-      return;
-    }
     const paths = addresses.flatMap((address) => localPath(address) ?? []);
     if (addresses.length > 0 && paths.length === 0) {
       void showError(vscode.l10n.t('Only files of this machine can be verified.'));
       return;
     }
     const { uri } = this.document;
-    await vscode.commands.executeCommand(name, paths.length > 0 ? { uri: uri.toString(), paths } : uri);
+    const missing = vscode.l10n.t('Verify Against Run needs an editor that can run processes.');
+    await this.#run('verifyRun', missing, paths.length > 0 ? { uri: uri.toString(), paths } : uri);
   }
 
   /** Asks for a file that `verify` wrote, and shows it. */
@@ -505,23 +452,16 @@ class GridPanel {
     void showError(vscode.l10n.t('{0} is not a JSON report of parallelism-layout verify.', nameOf(file)));
   }
 
+  /** Compares with another layout; with none, where a person chose that. */
   async #sendBase(what: CompareWith, file: string | null): Promise<void> {
-    const found = await this.#base(what, file);
+    // whatever went wrong in git or in the file system is the person's to know
+    const failed = (error: unknown): CompareBase => ({ ...NO_BASE, problem: messageOf(error) });
+    const found = await baseFor(this.document, what, file).catch(failed);
     const { facts, ...base } = found ?? NO_BASE;
     this.#baseFacts = facts;
     this.post({ type: 'base', base: found && base });
     if (facts) {
       await this.#sendLayout();
-    }
-  }
-
-  /** The layout to compare with; null where a person chose none. */
-  async #base(what: CompareWith, file: string | null): Promise<CompareBase | null> {
-    try {
-      return await baseFor(this.document, what, file);
-    } catch (error) {
-      // whatever went wrong in git or in the file system is the person's to know
-      return { ...NO_BASE, problem: messageOf(error) };
     }
   }
 
@@ -532,9 +472,9 @@ class GridPanel {
     this.#resizing = source;
     const { document } = this;
     const { version } = document;
-    const recoveries = await this.said.recoveries(document, ranks);
+    const recoveries = await this.owner.said.recoveries(document, ranks);
     this.post({ type: 'recoveries', ranks, recoveries, resizing: null });
-    const resizing = await this.said.resizing(document, ranks, source.token);
+    const resizing = await this.owner.said.resizing(document, ranks, source.token);
     if (resizing && !source.token.isCancellationRequested) {
       this.#resized = resizing.ok ? { document, version, layouts: resizing.layouts } : null;
       this.post({ type: 'recoveries', ranks, recoveries, resizing });
@@ -545,7 +485,7 @@ class GridPanel {
   /** Shows or makes a change that the panel lists. */
   async #tryChange({ kind, index, how }: Extract<FromPanel, { type: 'tryChange' }>): Promise<void> {
     const proposed = proposedChange({ weighed: this.#weighed, resized: this.#resized }, kind, index);
-    await (proposed && this.changes.try(proposed, how));
+    await (proposed && this.owner.changes.try(proposed, how));
   }
 
   /** Writes `ntp` for failed ranks; the file is left unsaved, and one undo takes it back. */
@@ -563,7 +503,7 @@ class GridPanel {
 
   /** Writes the layout without the failed ranks as one edit, which undo reverts; the file is not saved. */
   async #writeRecovery(way: Recovery['way'], ranks: readonly number[]): Promise<void> {
-    const found = await this.said.recoveries(this.document, ranks);
+    const found = await this.owner.said.recoveries(this.document, ranks);
     const text = found.find((one) => one.way === way)?.text ?? null;
     if (text !== null) {
       await replaceLayout(this.document, text);
@@ -615,9 +555,8 @@ class GridPanel {
   /** The editor of the layout, where it is shown already or in the first column; of one that a launch file describes, that of the launch file. */
   #editor(preserveFocus: boolean): Thenable<vscode.TextEditor> {
     const uri = launchOfLayout(this.document.uri) ?? this.document.uri;
-    const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
     return vscode.window.showTextDocument(uri, {
-      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
+      viewColumn: columnOf(uri),
       preserveFocus,
     });
   }

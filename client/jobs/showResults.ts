@@ -19,7 +19,7 @@ export function drawResult(
     fault?.kind === undefined || fault.idx === undefined
       ? []
       : [{ name: fault.kind, module: fault.module ?? null, index: fault.idx, ok: false, busGBs: null }];
-  panels.showSmoke(vscode.Uri.parse(uri), {
+  panels.showResult(vscode.Uri.parse(uri), {
     type: 'smoke',
     verdict,
     groups: [...passed, ...failed],
@@ -40,7 +40,7 @@ const passedGroup = ({ kind, module, idx, ops }: GroupOperations, device: string
 /** Shows how far a run is on the rank grid of its layout. What an earlier run found is gone from there. */
 function drawStep(panels: GridPanels, { request, progress, live }: ActiveRun): void {
   const { uri, cluster, started } = request;
-  panels.showSmoke(vscode.Uri.parse(uri), {
+  panels.showResult(vscode.Uri.parse(uri), {
     type: 'smoke',
     verdict: '',
     groups: live.groups.map((group) => passedGroup(group, live.device)),
@@ -58,7 +58,7 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
   const draw = async (document: vscode.TextDocument) => {
     const uri = document.uri.toString();
     const record = jobs.history.runs.find((one) => one.uri === uri && one.verdict !== CANCELLED);
-    if (panels.hasSmoke(document.uri) || !record) {
+    if (panels.resultsOf(document.uri).has('smoke') || !record) {
       return;
     }
     const { resolved } = understoodDocument(document);
@@ -66,7 +66,7 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
       return;
     }
     const detail = await jobs.history.detail(record);
-    if (detail && !panels.hasSmoke(document.uri)) {
+    if (detail && !panels.resultsOf(document.uri).has('smoke')) {
       drawResult(panels, record, detail.groups);
     }
   };
@@ -81,7 +81,7 @@ export function drawResults(panels: GridPanels, jobs: SmokeJobs): vscode.Disposa
       return;
     }
     const origin = { cluster, device: '', started, seconds: null };
-    panels.showSmoke(vscode.Uri.parse(uri), { type: 'smoke', verdict, groups: [], suspects: [], origin });
+    panels.showResult(vscode.Uri.parse(uri), { type: 'smoke', verdict, groups: [], suspects: [], origin });
   };
   return vscode.Disposable.from(
     jobs.onDidStep((run) => drawStep(panels, run)),

@@ -143,7 +143,7 @@ class RunVerification implements vscode.Disposable {
       // the lines are those of the text that was verified
       this.#differences.show(document, document.version === version ? found.groups.different : []);
       this.#reports.set(document.uri, found);
-      this.panels.showRun(document.uri, runReport(found));
+      this.panels.showResult(document.uri, { type: 'run', report: runReport(found) });
       this.panels.show(document, { results: 'run' });
       void this.#notify(document, found);
     }

@@ -99,7 +99,8 @@ function fixAll(uri: string, checked: Checked): CodeAction[] {
   return [action(uri, { title: 'Fix all unambiguous problems', edits }, checked.lines, FIX_ALL)];
 }
 
-function action(uri: string, { title, edits }: Rewrite, lines: LineIndex, kind: string): CodeAction {
+/** Edits of a file as an action. */
+export function action(uri: string, { title, edits }: Rewrite, lines: LineIndex, kind: string): CodeAction {
   return {
     title,
     kind,

@@ -24,7 +24,7 @@ import {
 import type { Difference, Drift, DriftFix, LaunchReading } from '../../layout/launch';
 import type { Documents } from '../documents';
 import type { LaunchAddress, LaunchEngine, LaunchFiles, LaunchState } from '../launchFiles';
-import { ignoreAction } from './codeActions';
+import { action, ignoreAction } from './codeActions';
 import { diagnosticOf } from './diagnostics';
 import type { LaunchAnswers } from './feature';
 import type { SharedDiagnostics } from './sharedDiagnostics';
@@ -337,13 +337,8 @@ function actionOf({ layout, checked, reading, launch }: Placed, fix: DriftFix, d
   const isLayout = fix.file === pathOf(layout);
   const lines = isLayout ? checked.lines : linesOf(reading.files.get(fix.file) ?? '');
   const uri = isLayout ? layout : launch.with({ path: fix.file }).toString();
-  const edits = [{ range: lines.rangeOf(fix.edit.span), newText: fix.edit.newText }];
-  return {
-    title: fix.title,
-    kind: CodeActionKind.QuickFix,
-    diagnostics: [diagnostic],
-    edit: { changes: { [uri]: edits } },
-  };
+  const rewrite = { title: fix.title, edits: [fix.edit] };
+  return { ...action(uri, rewrite, lines, CodeActionKind.QuickFix), diagnostics: [diagnostic] };
 }
 
 function pathOf(uri: string): string {

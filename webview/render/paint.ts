@@ -140,7 +140,7 @@ export class Painter {
     this.#clear();
     this.#move();
     for (const panel of this.geometry.panels) {
-      const boxes = this.#boxes(panel);
+      const boxes = [...panel.boxes(this.#view)];
       yield* this.#grounds(boxes);
       if (this.#isDetailed(panel)) {
         yield* this.#cells(panel, picture, bitmap);
@@ -207,13 +207,6 @@ export class Painter {
     return cellWidth >= CELL_DETAIL.width && cellHeight >= CELL_DETAIL.height;
   }
 
-  /** The boxes in view, the outermost first. */
-  #boxes(panel: PanelGeometry): Block[] {
-    return panel.levels
-      .filter(({ insets }) => insets.header > 0)
-      .flatMap((level) => [...panel.blocks(level, this.#view)]);
-  }
-
   *#bitmap(panelGeometry: PanelGeometry, bitmap: RankBitmap): Generator<void> {
     const { panel, cellWidth, cellHeight } = panelGeometry;
     const { context } = this;
@@ -244,12 +237,9 @@ export class Painter {
 
   /** Fills the cells of a panel that are in view. */
   #cover(panel: PanelGeometry, fill: string): void {
-    const { across, down } = this.#runs(panel);
     this.context.fillStyle = fill;
-    for (const { start, length } of down) {
-      for (const run of across) {
-        this.context.fillRect(run.start, start, run.length, length);
-      }
+    for (const { x, y, width, height } of panel.areas(this.#view)) {
+      this.context.fillRect(x, y, width, height);
     }
   }
 

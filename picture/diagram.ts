@@ -70,14 +70,12 @@ export interface Part {
   readonly height: number;
 }
 
-export const lowered = ({ shapes }: Part, y: number): Shape => ({ kind: 'group', y, shapes });
-
 /** Parts one under another, `gap` pixels apart. */
 export function stacked(parts: readonly Part[], gap = 0): Part {
   const shapes: Shape[] = [];
   let y = 0;
   for (const part of parts) {
-    shapes.push(lowered(part, y));
+    shapes.push({ kind: 'group', y, shapes: part.shapes });
     y += part.height + gap;
   }
   return { shapes, height: Math.max(0, y - gap) };

@@ -53,13 +53,16 @@ function levelsOf(
   const part = module && outermostPart(module, count, unit);
   const perPart = part?.stride ?? count;
   const perOuter = domains ? perDomain : perPart;
+  // what the blocks around the nodes say already
+  const said = [...(part && !domains ? [part.name] : []), ...(count < layout.worldSize ? ['module'] : [])];
   return [
     ...(part && module ? [partLevel(layout, module, part, stages)] : []),
-    ...(domains ? [domainLevel(layout, Math.ceil(perPart / perDomain))] : []),
-    nodeLevel(layout, Math.ceil(perOuter / gpusPerNode), [
-      ...(part && !domains ? [part.name] : []),
-      ...(count < layout.worldSize ? ['module'] : []),
-    ]),
+    ...(domains
+      ? [machineLevel('NVLink domain', perDomain, Math.ceil(perPart / perDomain), nodesFrom(layout, perDomain))]
+      : []),
+    machineLevel('node', gpusPerNode, Math.ceil(perOuter / gpusPerNode), (place) =>
+      sharedCoordinates(layout, place, gpusPerNode, said),
+    ),
     ...gpuLevels(layout, Math.min(gpusPerNode, count)),
   ];
 }
@@ -95,35 +98,14 @@ function partLevel(
   );
 }
 
-function domainLevel(layout: ResolvedLayout, count: number): OpenLevel {
-  const { gpusPerNvlinkDomain: perDomain } = layout;
-  const nodes = nodesFrom(layout, perDomain);
-  return {
-    kind: 'NVLink domain',
-    stride: perDomain,
-    size: count,
-    columns: foldings(count),
-    label: (place) => ({
-      title: `NVLink domain ${grouped(Math.floor(place / perDomain))}`,
-      detail: nodes(place),
-    }),
-  };
-}
-
-/** @param above what the blocks around the nodes say already */
-function nodeLevel(layout: ResolvedLayout, count: number, above: readonly string[]): OpenLevel {
-  const { gpusPerNode } = layout;
-  return {
-    kind: 'node',
-    stride: gpusPerNode,
-    size: count,
-    columns: foldings(count),
-    label: (place) => ({
-      title: `node ${grouped(Math.floor(place / gpusPerNode))}`,
-      detail: sharedCoordinates(layout, place, gpusPerNode, above),
-    }),
-  };
-}
+/** Machines of neighbouring ranks side by side. */
+const machineLevel = (kind: string, ranks: number, size: number, detailOf: (place: number) => string): OpenLevel => ({
+  kind,
+  stride: ranks,
+  size,
+  columns: foldings(size),
+  label: (place) => ({ title: `${kind} ${grouped(Math.floor(place / ranks))}`, detail: detailOf(place) }),
+});
 
 /** GPUs in one row or two, split by NVLink domain where a node has several. */
 function gpuLevels({ gpusPerNvlinkDomain: perDomain }: ResolvedLayout, gpus: number): OpenLevel[] {

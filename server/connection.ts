@@ -90,9 +90,7 @@ export function serveFeatures(connection: Connection, params: InitializeParams, 
       () => refresh(),
     );
   const launchCheck = launchFiles && new LaunchCheck(connection, documents, launchFiles, shared, capabilities);
-  if (launchFiles) {
-    documents.setLaunchFiles((uri) => launchFiles.has(uri));
-  }
+  documents.setLaunchFiles(({ uri, languageId }) => (launchFiles?.has(uri) || launchCheck?.takes(languageId)) === true);
 
   const more: MoreDiagnostics = drift ?? { version: 0, diagnostics: () => [], said: () => [], publish: () => {} };
   const sent = { diagnostics: pushes, summaries: wantsSummaries(initializationOptions) };

@@ -18,8 +18,7 @@ export class Documents {
   readonly open = new TextDocuments(TextDocument);
   readonly #results = new Map<string, Result>();
   #checks = 0;
-  #launchLanguages: ReadonlySet<string> = new Set();
-  #isLaunchFile: (uri: string) => boolean = () => false;
+  #isLaunchFile: (document: TextDocument) => boolean = () => false;
 
   /** @param configurations how the rules weigh for each document */
   constructor(readonly configurations: Configurations) {
@@ -29,18 +28,13 @@ export class Documents {
   }
 
   /** Says which documents are launch files, which the client was asked to send too. */
-  setLaunchFiles(isLaunchFile: (uri: string) => boolean): void {
+  setLaunchFiles(isLaunchFile: (document: TextDocument) => boolean): void {
     this.#isLaunchFile = isLaunchFile;
   }
 
-  /** Says in which languages documents are launch files. */
-  setLaunchLanguages(languages: ReadonlySet<string>): void {
-    this.#launchLanguages = languages;
-  }
-
   /** Whether a document is a layout. */
-  isLayout({ uri, languageId }: TextDocument): boolean {
-    return languageId === LANGUAGE || !(this.#launchLanguages.has(languageId) || this.#isLaunchFile(uri));
+  isLayout(document: TextDocument): boolean {
+    return document.languageId === LANGUAGE || !this.#isLaunchFile(document);
   }
 
   listen(connection: Connection): void {

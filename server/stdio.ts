@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import { join, sep } from 'node:path';
 import { type Connection, createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { URI } from 'vscode-uri';
-import { type Files, MAX_LAYOUT_BYTES } from './files';
+import { type Files, isLayoutFile, MAX_LAYOUT_BYTES } from './files';
 import { type FileRequest, READ_FILE } from './messages';
 import { serve } from './server';
 
@@ -29,7 +29,7 @@ const filesOf = (connection: Connection): Files => ({
         }
         if (entry.isDirectory() && !SKIPPED.test(entry.name)) {
           folders.push(join(path, entry.name));
-        } else if (entry.isFile() && /\.layout\.ya?ml$/.test(entry.name)) {
+        } else if (entry.isFile() && isLayoutFile(entry.name)) {
           yield URI.file(join(path, entry.name)).toString();
         }
       }

@@ -4,14 +4,12 @@ import { alternativeName, keyEdits, SECTIONS, type Tradeoffs } from '../../layou
 import { changeTitle } from '../../picture/tradeoffs';
 import type { ChangeHow, ChangeKind } from '../../webview/panel/messages';
 import { addModel } from '../addModel';
+import { KeptTexts } from '../keptTexts';
 import { openLaunchPatch } from '../launch/commands';
 import { replaceLayout } from '../launch/edits';
 import { launchOfLayout } from '../launch/scriptLayouts';
 import { showInformation } from '../notifications';
 import { nameOf } from '../paths';
-
-/** Texts as they would be after a change, beside which the present text is shown. */
-const SCHEME = 'parallelism-layout-change';
 
 /** What was worked out of one version of a text. */
 interface OfVersion {
@@ -37,18 +35,12 @@ interface Proposed extends OfVersion {
 }
 
 /** Shows and makes changes that the panel offers. */
-export class ProposedChanges implements vscode.TextDocumentContentProvider {
-  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
-  readonly onDidChange = this.#changed.event;
+export class ProposedChanges implements vscode.Disposable {
   /** The last proposal of each document: one diff a document, however many changes a person walks through. */
-  readonly #texts = new Map<string, string>();
+  readonly #texts = new KeptTexts('parallelism-layout-change', '');
 
-  register(): vscode.Disposable {
-    return vscode.Disposable.from(this.#changed, vscode.workspace.registerTextDocumentContentProvider(SCHEME, this));
-  }
-
-  provideTextDocumentContent(uri: vscode.Uri): string {
-    return this.#texts.get(uri.toString()) ?? '';
+  dispose(): void {
+    this.#texts.dispose();
   }
 
   /** Shows a change beside the present text, or makes it in one step of undo. A text that has changed meanwhile is left alone. */
@@ -66,9 +58,7 @@ export class ProposedChanges implements vscode.TextDocumentContentProvider {
   }
 
   async #preview({ uri }: vscode.TextDocument, { title, text }: Proposed): Promise<void> {
-    const address = vscode.Uri.from({ scheme: SCHEME, path: uri.path, query: uri.toString() });
-    this.#texts.set(address.toString(), text);
-    this.#changed.fire(address);
+    const address = this.#texts.keep(uri, uri.path, text);
     await vscode.commands.executeCommand('vscode.diff', uri, address, `${nameOf(uri)}: ${title}`, {
       viewColumn: columnOf(uri),
       preview: true,

@@ -62,7 +62,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
   register(): vscode.Disposable {
     return vscode.Disposable.from(
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, this),
-      this.changes.register(),
+      this.changes,
       vscode.window.onDidChangeActiveTextEditor((editor) => void (editor && this.#follow(editor))),
       vscode.workspace.onDidSaveTextDocument((document) => this.#of(document)?.saved()),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.#of(document)?.textChanged()),

@@ -30,7 +30,6 @@ import { NOT_CHECKED, type ServerDiagnostics } from '../serverDiagnostics';
 import { isTrusted } from '../trust';
 import { understoodDocument } from '../understoodDocument';
 import { openSettings } from './clusterSettings';
-import { LiveRun } from './liveRun';
 import type { Choices } from './pickCluster';
 import { RunProgress, showProgress } from './progress';
 import type { SubmittedRun, SubmittedRuns } from './submittedRuns';
@@ -49,7 +48,6 @@ export interface ActiveRun {
   readonly id: string;
   readonly request: RunRequest;
   readonly progress: RunProgress;
-  readonly live: LiveRun;
   readonly log: JobLog;
   readonly cluster: Cluster;
   /** Ends it at once. */
@@ -251,8 +249,7 @@ export class SmokeJobs implements vscode.Disposable {
     const run: ActiveRun = {
       id,
       request,
-      progress: new RunProgress(before?.seconds),
-      live: new LiveRun(request.world, () => this.#stepped.fire(run)),
+      progress: new RunProgress(before?.seconds, request.world, () => this.#stepped.fire(run)),
       log,
       cluster,
       abort: new AbortController(),
@@ -273,7 +270,6 @@ export class SmokeJobs implements vscode.Disposable {
   #end(run: ActiveRun): void {
     this.#running.delete(run.request.uri);
     void this.submitted.forget(run.id);
-    run.live.dispose();
     run.progress.dispose();
     this.#changed.fire();
   }
@@ -379,16 +375,10 @@ export class SmokeJobs implements vscode.Disposable {
 }
 
 /** Sends the events of a run to its progress and its log. */
-function listenerOf({ progress, live, log }: ActiveRun): SmokeListener {
+function listenerOf({ progress, log }: ActiveRun): SmokeListener {
   return {
-    onEvent: (event, counts) => {
-      progress.events(counts);
-      live.take(event);
-    },
-    onState: (state) => {
-      progress.state(state);
-      live.changed();
-    },
+    onEvent: (event, counts) => progress.event(event, counts),
+    onState: (state) => progress.state(state),
     onLog: (line) => log.line(line),
   };
 }

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type JobState, RemainingTime, type SmokeProgress } from '../../jobs';
+import { type GroupOperations, type JobState, RemainingTime, type SmokeEvent, type SmokeProgress } from '../../jobs';
 import { withProgress } from '../notifications';
 
 /** The share of a run that is done once its ranks are up, once they have imported torch, and once their groups are made. */
@@ -13,20 +13,49 @@ export interface Step {
   readonly share: number;
 }
 
-/** Follows the progress of a run. */
+/** How often what is known of a run is shown, at most: less often for larger worlds, as all of it is sent each time. Milliseconds. */
+const SHORTEST = 250;
+const PER_RANK = 0.5;
+
+/** Follows the progress of a run: its step at once, and its ranks and groups a few times a second. */
 export class RunProgress implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<Step>();
   readonly #estimate: RemainingTime;
+  readonly #ranks: number[] = [];
+  readonly #groups: GroupOperations[] = [];
+  #device = '';
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #step: Step = { text: vscode.l10n.t('getting ready'), share: 0 };
   readonly onDidChange = this.#changed.event;
 
-  /** @param before how long the last passed run of this layout there took, in seconds */
-  constructor(before: number | undefined) {
+  /**
+   * @param before how long the last passed run of this layout there took, in seconds
+   * @param show shows the ranks and groups
+   */
+  constructor(
+    before: number | undefined,
+    readonly world: number,
+    readonly show: () => void,
+  ) {
     this.#estimate = new RemainingTime(before, Date.now());
   }
 
   get step(): Step {
     return this.#step;
+  }
+
+  /** The ranks that have come up. */
+  get ranks(): readonly number[] {
+    return this.#ranks;
+  }
+
+  /** The groups that have passed. */
+  get groups(): readonly GroupOperations[] {
+    return this.#groups;
+  }
+
+  get device(): string {
+    return this.#device;
   }
 
   /** Where the job stands with its scheduler. */
@@ -42,7 +71,14 @@ export class RunProgress implements vscode.Disposable {
     this.#set({ text: words[phase], share: this.#step.share });
   }
 
-  events(progress: SmokeProgress): void {
+  event(event: SmokeEvent, progress: SmokeProgress): void {
+    if (event.ev === 'rank') {
+      this.#ranks.push(event.rank);
+    } else if (event.ev === 'group' && event.ok) {
+      this.#groups.push(event);
+    } else if (event.ev === 'phase') {
+      this.#device = event.device ?? this.#device;
+    }
     const seconds = this.#estimate.secondsLeft(progress, Date.now());
     const { text, share } = stepOf(progress);
     this.#set({
@@ -56,12 +92,20 @@ export class RunProgress implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearTimeout(this.#timer);
     this.#changed.dispose();
   }
 
   #set(step: Step): void {
     this.#step = step;
     this.#changed.fire(step);
+    this.#timer ??= setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.show();
+      },
+      Math.max(SHORTEST, PER_RANK * this.world),
+    );
   }
 }
 

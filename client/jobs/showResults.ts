@@ -38,15 +38,15 @@ const passedGroup = ({ kind, module, idx, ops }: GroupOperations, device: string
 });
 
 /** Shows how far a run is on the rank grid of its layout. What an earlier run found is gone from there. */
-function drawStep(panels: GridPanels, { request, progress, live }: ActiveRun): void {
+function drawStep(panels: GridPanels, { request, progress }: ActiveRun): void {
   const { uri, cluster, started } = request;
   panels.showResult(vscode.Uri.parse(uri), {
     type: 'smoke',
     verdict: '',
-    groups: live.groups.map((group) => passedGroup(group, live.device)),
+    groups: progress.groups.map((group) => passedGroup(group, progress.device)),
     suspects: [],
-    origin: { cluster, device: live.device, started, seconds: null },
-    running: { text: progress.step.text, up: live.ranks },
+    origin: { cluster, device: progress.device, started, seconds: null },
+    running: { text: progress.step.text, up: progress.ranks },
   });
 }
 

@@ -2,22 +2,23 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import * as vscode from 'vscode';
-import type { Verification } from '../../jobs';
+import { type Verification, verificationReport } from '../../jobs';
 import { workbenchText } from '../../layout';
 import { RunOutcome, type RunReport } from '../../picture/runOutcome';
 import { CancellableTasks } from '../cancellableTasks';
 import { command } from '../command';
 import { droppedAddresses, EDIT_KIND, FILE_DROPS } from '../dropped';
 import type { GridPanels } from '../grid/panel';
+import { KeptTexts } from '../keptTexts';
 import { LANGUAGE, layoutDocument } from '../layoutDocument';
 import { showError, showInformation, showWarning } from '../notifications';
 import { localPath, nameOf } from '../paths';
 import type { JobHost } from '../platform/platform';
+import { showMarkdown } from '../showMarkdown';
 import { isTrusted } from '../trust';
 import { understoodDocument } from '../understoodDocument';
 import { runVerify, VerifyError } from './commandLine';
 import { Differences } from './differences';
-import { RunReports } from './reports';
 
 /** Registers the command that verifies a layout against the dumps and logs of a run. */
 export function registerVerify({ context, panels }: JobHost): vscode.Disposable {
@@ -114,7 +115,11 @@ async function isOfRun(path: string): Promise<boolean> {
 /** Verifies layouts against runs, and shows what is found. */
 class RunVerification implements vscode.Disposable {
   readonly #differences = new Differences();
-  readonly #reports = new RunReports();
+  /** The last report of each layout. */
+  readonly #reports = new KeptTexts(
+    'parallelism-layout-run',
+    vscode.l10n.t('This report is gone. Verify the layout again.'),
+  );
   readonly #tasks = new CancellableTasks();
 
   constructor(
@@ -142,10 +147,11 @@ class RunVerification implements vscode.Disposable {
     if (found) {
       // the lines are those of the text that was verified
       this.#differences.show(document, document.version === version ? found.groups.different : []);
-      this.#reports.set(document.uri, found);
       this.panels.showResult(document.uri, { type: 'run', report: runReport(found) });
       this.panels.show(document, { results: 'run' });
-      void this.#notify(document, found);
+      const { uri } = document;
+      const report = this.#reports.keep(uri, `/${nameOf(uri)}.md`, verificationReport(found, nameOf(uri)));
+      void this.#notify(document, found, report);
     }
     return found;
   }
@@ -167,14 +173,14 @@ class RunVerification implements vscode.Disposable {
   }
 
   /** Says what was found in one sentence, and offers the report. */
-  async #notify(document: vscode.TextDocument, found: Verification): Promise<void> {
-    const report = vscode.l10n.t('Show Report');
+  async #notify(document: vscode.TextDocument, found: Verification, report: vscode.Uri): Promise<void> {
+    const show = vscode.l10n.t('Show Report');
     const { resolved } = understoodDocument(document);
     const sentence = resolved ? new RunOutcome(runReport(found)).headline(resolved).title : found.verdict;
     const text = vscode.l10n.t('Run of {0}: {1}', nameOf(document.uri), sentence);
     const say = found.verdict === 'healthy' ? showInformation : found.verdict === 'unknown' ? showWarning : showError;
-    if ((await say(text, report)) === report) {
-      await this.#reports.show(document.uri);
+    if ((await say(text, show)) === show) {
+      await showMarkdown(report);
     }
   }
 }

@@ -53,6 +53,11 @@ export class LaunchCheck {
     }
   }
 
+  /** Whether the client was asked to send the documents of a language. */
+  takes(language: string): boolean {
+    return this.#isRegistered && LANGUAGES.has(language);
+  }
+
   /** Checks every open launch file again, because the severities of rules have changed. */
   recheck(): void {
     for (const uri of this.documents.open.keys()) {
@@ -71,7 +76,6 @@ export class LaunchCheck {
       registrations,
       [...LANGUAGES].map((language) => ({ language })),
     );
-    this.documents.setLaunchLanguages(LANGUAGES);
     // a client that refuses sends none
     this.connection.client.register(registrations).catch(() => {});
   }

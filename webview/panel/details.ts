@@ -176,12 +176,10 @@ function kindRow(scene: Scene, { names, family, bytes }: NamedFamily & { readonl
   return h('li', {}, open, ...aliases(scene, names, keep));
 }
 
-const kindRows = (scene: Scene, module: ResolvedModule): HTMLElement[] =>
-  byExchange(namedFamilies(scene.layout, module), flowsOf(scene)).map((kind) => kindRow(scene, kind));
-
 /** What the list says while no rank is looked at: the layout in short. */
 export function summary(scene: Scene): HTMLElement {
   const { layout, diagnostics, actions } = scene;
+  const kindsOf = (module: ResolvedModule) => byExchange(namedFamilies(layout, module), flowsOf(scene));
   const modules = layout.modules.map((module) => {
     const { name, rankOffset, numRanks } = module;
     const own = diagnostics.filter((one) => name !== null && one.module === name && !isOfWorld(one));
@@ -192,7 +190,9 @@ export function summary(scene: Scene): HTMLElement {
       h('strong', {}, name ?? 'parallelism'),
       h('span', {}, `ranks ${grouped(rankOffset)} – ${grouped(rankOffset + numRanks - 1)}`),
       h('span', {}, degreesOf(module) || 'one rank'),
-      ...(layout.modules.length > MAX_MODULES ? [] : [h('ul', { class: 'groups' }, ...kindRows(scene, module))]),
+      ...(layout.modules.length > MAX_MODULES
+        ? []
+        : [h('ul', { class: 'groups' }, ...kindsOf(module).map((kind) => kindRow(scene, kind)))]),
       ...diagnosticList(notes, actions),
     );
   });

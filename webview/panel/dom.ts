@@ -66,13 +66,14 @@ export interface Option<T extends string = string> {
   readonly label: string;
 }
 
-/** A labelled list to choose from. */
+/** A labelled list to choose from; a text stands for itself. */
 export function picker<T extends string>(
   label: string,
-  options: readonly Option<T>[],
+  choices: readonly (T | Option<T>)[],
   value: T,
   change: (value: T) => void,
 ): HTMLElement {
+  const options = choices.map((one) => (typeof one === 'string' ? { value: one, label: one } : one));
   const select = h(
     'select',
     { 'data-keep': `pick ${label}`, 'aria-label': label },

@@ -19,7 +19,7 @@ import { linksOf, ringOf } from '../../picture/links';
 import type { Placement, Rect } from '../../picture/placement';
 import { RULER, type Rulers } from '../../picture/rulers';
 import type { RankBitmap } from './bitmap';
-import { addRect, addSign } from './shapes';
+import { addCross, addRect, addSign } from './shapes';
 import type { Painted, Window } from './sheet';
 import { advance } from './slices';
 import { type Theme, themeKind } from './theme';
@@ -687,10 +687,7 @@ export class Painter {
       const [x, y, length] = large
         ? [rect.x + rect.width - size * 0.34, rect.y + size * 0.12, size * 0.22]
         : [rect.x + rect.width / 2 - size / 4, rect.y + rect.height / 2 - size / 4, size / 2];
-      path.moveTo(x, y);
-      path.lineTo(x + length, y + length);
-      path.moveTo(x + length, y);
-      path.lineTo(x, y + length);
+      addCross(path, x, y, length);
     }
   }
 }

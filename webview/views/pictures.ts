@@ -83,8 +83,9 @@ export function highlightedGroup({ layout, state }: Pick<Scene, 'layout' | 'stat
 }
 
 function groupPicker({ layout, state, actions }: Scene): HTMLElement {
-  const options = groupNames(layout).map((name) => ({ value: name, label: name }));
-  return picker('Process group', options, groupIn(layout, state.group), (group) => actions.change({ group }));
+  return picker('Process group', groupNames(layout), groupIn(layout, state.group), (group) =>
+    actions.change({ group }),
+  );
 }
 
 function colourPicker(scene: Scene): HTMLElement {
@@ -102,24 +103,19 @@ function logicalPickers(scene: Scene): HTMLElement[] {
   const { layout, state, actions } = scene;
   const dims = logicalDims(layout, state.grid);
   const usual = usualAxes(dims);
-  const options = dims.map((value) => ({ value, label: value }));
   const known = (name: string, fallback: string) => (dims.includes(name) ? name : fallback);
   const down = known(state.down, usual.down);
   const across = known(state.across, usual.across);
-  const grids: { value: GridKind; label: string }[] = [
-    { value: 'dense', label: 'dense' },
-    { value: 'expert', label: 'expert' },
-  ];
   return [
     colourPicker(scene),
-    picker('Grid', grids, state.grid, (grid) => actions.change({ grid })),
+    picker<GridKind>('Grid', ['dense', 'expert'], state.grid, (grid) => actions.change({ grid })),
     ...(dims.length > 1
       ? [
           // choosing the dimension that the other axis has swaps the two
-          picker('Across', options, across, (name) =>
+          picker('Across', dims, across, (name) =>
             actions.change({ across: name, down: name === down ? across : down }),
           ),
-          picker('Down', [{ value: '', label: 'none' }, ...options], down, (name) =>
+          picker('Down', [{ value: '', label: 'none' }, ...dims], down, (name) =>
             actions.change({ down: name, across: name === across ? down : across }),
           ),
         ]
@@ -130,7 +126,7 @@ function logicalPickers(scene: Scene): HTMLElement[] {
 
 /** Colocated modules share their ranks: coordinates are those of the chosen one. */
 function modulePicker(layout: ResolvedLayout, chosen: string, change: (module: string) => void): HTMLElement[] {
-  const modules = layout.modules.map(({ name }) => ({ value: name ?? '', label: name ?? '' }));
-  const module = modules.find(({ value }) => value === chosen) ?? modules[0];
-  return layout.mode === 'colocated' && module ? [picker('Module', modules, module.value, change)] : [];
+  const modules = layout.modules.map(({ name }) => name ?? '');
+  const module = modules.find((name) => name === chosen) ?? modules[0];
+  return layout.mode === 'colocated' && module !== undefined ? [picker('Module', modules, module, change)] : [];
 }

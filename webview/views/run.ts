@@ -38,7 +38,7 @@ export const run: View = {
 /** What colours the ranks, where a log tells the times of each. */
 function pickers({ run, state, actions }: Scene): HTMLElement[] {
   const parts = run?.parts ?? [];
-  const options = [{ value: ROLES, label: 'who hangs it' }, ...parts.map((value) => ({ value, label: value }))];
+  const options = [{ value: ROLES, label: 'who hangs it' }, ...parts];
   return run && parts.length > 0
     ? [picker('Show', options, run.partIn(state.part) ?? ROLES, (part) => actions.change({ part }))]
     : [];

@@ -51,16 +51,11 @@ function pickers({ results, state, actions }: Scene): HTMLElement[] {
     return [];
   }
   const names = [...new Set(results.families.map(({ name }) => name))];
-  const kinds = [
-    ...(state.measure === 'result' ? [{ value: ALL, label: 'all' }] : []),
-    ...names.map((name) => ({ value: name, label: name })),
-  ];
-  const measures: { value: 'result' | 'bandwidth'; label: string }[] = [
-    { value: 'result', label: 'result' },
-    { value: 'bandwidth', label: 'bandwidth' },
-  ];
+  const kinds = [...(state.measure === 'result' ? [{ value: ALL, label: 'all' }] : []), ...names];
   return [
-    picker('Show', measures, state.measure, (measure) => actions.change({ measure })),
+    picker<Scene['state']['measure']>('Show', ['result', 'bandwidth'], state.measure, (measure) =>
+      actions.change({ measure }),
+    ),
     picker('Process group', kinds, kindIn(results, state.group, state.measure), (group) => actions.change({ group })),
   ];
 }

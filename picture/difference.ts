@@ -85,6 +85,7 @@ function formOf({ modules, mode, worldSize, optimizerInstances, ntp, ...rest }: 
 
 /** What a rank has another of that is in a module in one of two layouts only. */
 const MODULE = 'module';
+const STRAY = 1;
 
 /** Marks the ranks with other coordinates; returns the dimensions along which some have. */
 function compareCoordinates(
@@ -105,7 +106,7 @@ function compareCoordinates(
     for (const dim of new Set(dims)) {
       if (stepsAlong(one, dim) !== stepsAlong(other, dim)) {
         const bit = found.includes(dim) ? found.indexOf(dim) : found.push(dim) - 1;
-        const marks = { changes, moved, bits: isDense && dim.startsWith('expt_') ? 0 : 1 << bit, strayBits: 1 };
+        const marks = { changes, moved, bits: isDense && dim.startsWith('expt_') ? 0 : 1 << bit };
         compareValues(valuesAlong(one, dim, shared), valuesAlong(other, dim, shared), marks);
       }
     }
@@ -137,16 +138,15 @@ function valuesAlong(layout: ResolvedLayout | null | undefined, dim: string, ran
 interface Marks {
   readonly changes: Uint8Array;
   readonly moved: Uint16Array;
-  /** What is added to `moved` of a rank: where its coordinate differs, and where it has one in one layout only. */
+  /** What is added to `moved` of a rank where its coordinate differs. */
   readonly bits: number;
-  readonly strayBits: number;
 }
 
-function compareValues(one: Int32Array, other: Int32Array, { changes, moved, bits, strayBits }: Marks): void {
+function compareValues(one: Int32Array, other: Int32Array, { changes, moved, bits }: Marks): void {
   for (let rank = 0; rank < one.length; rank++) {
     if (one[rank] !== other[rank]) {
       changes[rank] = COORDINATES;
-      moved[rank] = (moved[rank] ?? 0) | ((one[rank] ?? 0) < 0 || (other[rank] ?? 0) < 0 ? strayBits : bits);
+      moved[rank] = (moved[rank] ?? 0) | ((one[rank] ?? 0) < 0 || (other[rank] ?? 0) < 0 ? STRAY : bits);
     }
   }
 }

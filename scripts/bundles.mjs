@@ -65,7 +65,7 @@ export const BUNDLES = [
   { ...node, entryPoints: ['node_modules/yaml/dist/index.js'], outfile: 'dist/yaml.js' },
   { ...node, entryPoints: ['layout/bundle.ts'], outfile: 'dist/layout.js', plugins: [sharing({})] },
   { ...node, entryPoints: ['jobs/index.ts'], outfile: 'dist/jobs.js', plugins: [sharing(ENGINE)] },
-  { ...node, entryPoints: ['client/nodeMain.ts'], outfile: 'dist/extension.js', external: ['vscode'] },
+  { ...node, entryPoints: ['client/platform/node.ts'], outfile: 'dist/extension.js', external: ['vscode'] },
   // what language server and client speak
   {
     ...node,
@@ -82,7 +82,13 @@ export const BUNDLES = [
   { ...node, entryPoints: ['server/stdio.ts'], outfile: 'dist/server.js' },
   { ...node, entryPoints: ['cli/main.ts'], outfile: 'dist/cli.js', external: ['./mcp.js'] },
   { ...node, entryPoints: ['cli/mcp.ts'], outfile: 'dist/mcp.js' },
-  { ...web, entryPoints: ['client/webMain.ts'], outfile: 'dist/web/extension.js', format: 'cjs', external: ['vscode'] },
+  {
+    ...web,
+    entryPoints: ['client/platform/web.ts'],
+    outfile: 'dist/web/extension.js',
+    format: 'cjs',
+    external: ['vscode'],
+  },
   { ...web, entryPoints: ['server/worker.ts'], outfile: 'dist/web/server.js', format: 'iife' },
   PANEL,
 ];

@@ -1,6 +1,7 @@
 import {
   type Connection,
   type InitializeParams,
+  type InitializeResult,
   LSPErrorCodes,
   ResponseError,
   type ServerCapabilities,
@@ -49,10 +50,25 @@ const MAX_PLANNED = 100;
 const RESIZED = 5;
 
 /**
+ * Begins to listen to a client; once it knows what the server can do, the features are there.
+ * @param files the files that are not open; left out where the platform has none to give
+ */
+export function serve(connection: Connection, files?: Files): void {
+  connection.onInitialize((params): InitializeResult => {
+    connection.onInitialized(() => serveFeatures(connection, params, files));
+    return {
+      serverInfo: { name: 'parallelism-layout' },
+      capabilities: capabilitiesFor(params, files !== undefined),
+    };
+  });
+  connection.listen();
+}
+
+/**
  * What the server can do for a client.
  * @param hasFiles whether the server reaches files that are not open
  */
-export function capabilitiesFor(params: InitializeParams, hasFiles: boolean): ServerCapabilities {
+function capabilitiesFor(params: InitializeParams, hasFiles: boolean): ServerCapabilities {
   const workspaceDiagnostics = hasFiles && wantsWorkspace(params.initializationOptions);
   return {
     ...Object.assign({}, ...FEATURES.map(({ capabilities }) => capabilities)),
@@ -62,12 +78,8 @@ export function capabilitiesFor(params: InitializeParams, hasFiles: boolean): Se
   };
 }
 
-/**
- * Connects every feature to a client.
- * @param params what the client said when it started the server
- * @param files the files that are not open; left out where the platform has none
- */
-export function serveFeatures(connection: Connection, params: InitializeParams, files?: Files): void {
+/** Connects every feature to a client. @param params what the client said when it started the server */
+function serveFeatures(connection: Connection, params: InitializeParams, files?: Files): void {
   const { capabilities, initializationOptions } = params;
   const { workspace: clientWorkspace } = capabilities;
   // a client that pulls would show pushed diagnostics twice

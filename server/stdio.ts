@@ -4,9 +4,9 @@ import * as fs from 'node:fs';
 import { join, sep } from 'node:path';
 import { type Connection, createConnection, ProposedFeatures } from 'vscode-languageserver/node';
 import { URI } from 'vscode-uri';
+import { serve } from './connection';
 import { type Files, isLayoutFile, MAX_LAYOUT_BYTES } from './files';
 import { type FileRequest, READ_FILE } from './messages';
-import { serve } from './server';
 
 /** Folders that hold no layouts of the author's own. */
 const SKIPPED = /^(?:\..*|node_modules|__pycache__)$/;

@@ -1,9 +1,9 @@
 /// <reference lib="webworker" />
 import { BrowserMessageReader, BrowserMessageWriter, createConnection } from 'vscode-languageserver/browser';
 import { URI } from 'vscode-uri';
+import { serve } from './connection';
 import { type Files, MAX_LAYOUT_BYTES } from './files';
 import { LIST_LAYOUTS, READ_FILE } from './messages';
-import { serve } from './server';
 
 const connection = createConnection(new BrowserMessageReader(self), new BrowserMessageWriter(self));
 

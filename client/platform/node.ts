@@ -1,12 +1,13 @@
 import * as vscode from 'vscode';
 import { recordScript } from '../../jobs';
+import { activate as start } from '../extension';
 import { registerSmokeJobs } from '../jobs';
 import { LayoutTasks } from '../tasks';
 import { registerVerify } from '../verify';
 import type { Platform } from './platform';
 
 /** The editor on a machine: the server is a process, and so are smoke jobs and tasks. */
-export const platform: Platform = {
+const platform: Platform = {
   async clients(dist) {
     const { processClients } = await import('./nodeClient');
     return processClients(dist);
@@ -23,3 +24,10 @@ export const platform: Platform = {
 
   recordScript: (file, limit, signal) => recordScript(file, { limit, signal }),
 };
+
+/** Called when a layout file is opened or a command of ours is run. */
+export function activate(context: vscode.ExtensionContext): void {
+  start(context, platform);
+}
+
+export { deactivate } from '../extension';

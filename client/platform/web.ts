@@ -1,11 +1,12 @@
 /// <reference lib="webworker" />
 import * as vscode from 'vscode';
 import { BrowserMessageReader, BrowserMessageWriter, LanguageClient } from 'vscode-languageclient/browser';
+import { activate as start } from '../extension';
 import { serveFiles } from './files';
 import { CLIENT, type Platform } from './platform';
 
 /** The editor in a browser: the server is a worker, and nothing can be started. */
-export const platform: Platform = {
+const platform: Platform = {
   async clients(dist) {
     return (options) => {
       let worker: Worker | undefined;
@@ -28,3 +29,10 @@ async function startWorker(script: vscode.Uri): Promise<Worker> {
   const url = URL.createObjectURL(new Blob([new Uint8Array(content)], { type: 'text/javascript' }));
   return new Worker(url);
 }
+
+/** Called when a layout file is opened or a command of ours is run. */
+export function activate(context: vscode.ExtensionContext): void {
+  start(context, platform);
+}
+
+export { deactivate } from '../extension';

@@ -1,11 +1,10 @@
-import { countOf, denseGrid, grouped, type KeyDifference, type ResolvedModule, rankList } from '../../layout';
+import { countOf, grouped, type KeyDifference, type ResolvedModule, rankList } from '../../layout';
 import { layersOf } from '../../picture/blocks';
 import { changeKindsOf } from '../../picture/changeColouring';
 import { valueText } from '../../picture/comparison';
 import { MAX_DRAWN } from '../../picture/drawing';
 import { byExchange, type Flow, sentText, traffic } from '../../picture/flows';
 import { degreesOf } from '../../picture/headline';
-import { numberingOf } from '../../picture/numbering';
 import {
   coordinatesOf,
   coordinatesText,
@@ -19,6 +18,7 @@ import {
   ranksOfGroup,
 } from '../../picture/rankDetails';
 import { nvlinkRanks, reachOf } from '../../picture/reach';
+import { dimensionsOf } from '../../picture/table';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
 import { diagnosticList, isOfWorld } from '../views/world';
@@ -70,10 +70,10 @@ export function rankDetails(scene: Scene, rank: number): HTMLElement[] {
 
 /** The layers that a rank's pipeline stage holds, where they are known. */
 function held({ layout, stages }: Scene, module: ResolvedModule, rank: number): HTMLElement[] {
-  const grid = denseGrid(module);
-  const axis = grid.axes.find(({ name }) => name === 'pp');
-  const place = numberingOf(layout)?.placeOf(rank) ?? rank;
-  const text = axis && layersOf(stages, module.name, 'pp')[grid.indexAlong(axis, place)];
+  const stage = dimensionsOf(layout)
+    .find(({ name }) => name === 'pp')
+    ?.indexOf(module, rank);
+  const text = layersOf(stages, module.name, 'pp')[stage ?? -1];
   return text === undefined ? [] : [h('p', { class: 'place' }, text)];
 }
 

@@ -4,7 +4,7 @@ import { subject } from '../../picture/headline';
 import { modulesOf } from '../../picture/rankDetails';
 import { hasRoles, roleColouring } from '../../picture/roles';
 import { dimensionsOf, MAX_ORDERED, ordered } from '../../picture/table';
-import { button, h, link, picker, tableOf, tableRow } from '../panel/dom';
+import { button, h, link, type Option, picker, tableOf, tableRow } from '../panel/dom';
 import type { Scene, View } from './view';
 
 /** How many ranks one page of the table has. */
@@ -43,13 +43,15 @@ interface Rows {
   indexOf(rank: number): number;
 }
 
-function choicesOf({ layout, failed, difference, results }: Scene): { id: string; label: string; rows: Rows }[] {
+function choicesOf({ layout, failed, difference, results }: Scene): (Option & { rows: Rows })[] {
   const all = { count: layout.worldSize, rankAt: (i: number) => i, indexOf: (rank: number) => rank };
   return [
-    { id: 'all', label: 'all ranks', rows: all },
-    ...(failed.length > 0 ? [{ id: 'failed', label: 'failed ranks', rows: list(failed) }] : []),
-    ...(results?.suspects.size ? [{ id: 'suspects', label: 'ranks at fault', rows: list([...results.suspects]) }] : []),
-    ...(difference ? [{ id: 'differs', label: 'ranks that differ', rows: list(difference.ranks) }] : []),
+    { value: 'all', label: 'all ranks', rows: all },
+    ...(failed.length > 0 ? [{ value: 'failed', label: 'failed ranks', rows: list(failed) }] : []),
+    ...(results?.suspects.size
+      ? [{ value: 'suspects', label: 'ranks at fault', rows: list([...results.suspects]) }]
+      : []),
+    ...(difference ? [{ value: 'differs', label: 'ranks that differ', rows: list(difference.ranks) }] : []),
   ];
 }
 
@@ -58,6 +60,7 @@ function rowsOf(scene: Scene, all: Rows, columns: readonly Column[]): Rows | str
   const { layout, failed, difference, results } = scene;
   const { column, descending } = sorting;
   const numberOf = columns.find(({ title }) => title === column)?.numberOf;
+  const isOrdered = numberOf !== undefined && (column !== RANK || descending);
   const of = [layout, shown, all.count, failed, difference, results, filter, column, descending];
   if (lastOrder?.of.every((one, i) => one === of[i])) {
     return lastOrder.rows;
@@ -66,14 +69,13 @@ function rowsOf(scene: Scene, all: Rows, columns: readonly Column[]): Rows | str
   if (found && 'problem' in found) {
     return found.problem;
   }
-  const isOrdered = column === RANK ? descending : numberOf !== undefined;
   if ((!found && !isOrdered) || layout.worldSize > MAX_ORDERED) {
     return all;
   }
   const ranks = Int32Array.from({ length: all.count }, (_, i) => all.rankAt(i));
   const wanted = found && new Set(Array.from({ length: found.count }, (_, i) => found.rankAt(i)));
   const kept = wanted ? ranks.filter((rank) => wanted.has(rank)) : ranks;
-  const rows = list(isOrdered ? ordered(kept, numberOf ?? ((rank) => rank), descending) : kept);
+  const rows = list(isOrdered ? ordered(kept, numberOf, descending) : kept);
   lastOrder = { of, rows };
   return rows;
 }
@@ -81,7 +83,7 @@ function rowsOf(scene: Scene, all: Rows, columns: readonly Column[]): Rows | str
 function rankTable(scene: Scene): HTMLElement {
   const { state, actions, layout } = scene;
   const choices = choicesOf(scene);
-  const choice = choices.find(({ id }) => id === shown) ?? choices[0];
+  const choice = choices.find(({ value }) => value === shown) ?? choices[0];
   const columns = columnsOf(scene);
   const found = rowsOf(scene, choice?.rows ?? list([]), columns);
   const rows = typeof found === 'string' ? list([]) : found;
@@ -110,8 +112,7 @@ function rankTable(scene: Scene): HTMLElement {
     );
   const position =
     typeof found === 'string' ? found : `${grouped(first + 1)} to ${grouped(first + count)} of ${grouped(rows.count)}`;
-  const options = choices.map(({ id, label }) => ({ value: id, label }));
-  const subset = picker('Rows', options, choice?.id ?? 'all', (id) => show(() => (shown = id))());
+  const subset = picker('Rows', choices, choice?.value ?? 'all', (id) => show(() => (shown = id))());
   const canOrder = layout.worldSize <= MAX_ORDERED;
   const body = Array.from({ length: count }, (_, i) => row(scene, rows.rankAt(first + i), columns));
   return h(
@@ -131,16 +132,7 @@ function rankTable(scene: Scene): HTMLElement {
       ),
     ),
     tableOf(
-      [
-        ...[RANK, ...columns.map(({ title }) => title)].map((title) =>
-          headOf(
-            title,
-            canOrder && (title === RANK || columns.some((one) => one.title === title && one.numberOf)),
-            show,
-          ),
-        ),
-        '',
-      ],
+      [...columns.map(({ title, numberOf }) => headOf(title, canOrder && numberOf !== undefined, show)), ''],
       body,
     ),
   );
@@ -174,7 +166,7 @@ function headOf(title: string, canOrder: boolean, show: (change: () => void) => 
   );
 }
 
-/** A column after the rank's number. */
+/** A column; the first one has the numbers of ranks. */
 interface Column {
   readonly title: string;
   readonly text: (rank: number) => string;
@@ -182,7 +174,7 @@ interface Column {
   readonly numberOf?: (rank: number) => number;
 }
 
-/** The columns that have something to say: the place, a column a dimension, the condition. */
+/** The columns that have something to say: the rank, its place, a column a dimension, the condition. */
 function columnsOf(scene: Scene): readonly Column[] {
   const { layout, failed, difference, results, run } = scene;
   const { gpusPerNode, modules } = layout;
@@ -197,6 +189,7 @@ function columnsOf(scene: Scene): readonly Column[] {
   // without experts to spread, their grid says the same as the dense one
   const hasExperts = dimensions.some(({ name }) => name === 'ep');
   return [
+    plain(RANK, (rank) => rank),
     ...(layout.worldSize > gpusPerNode ? [plain('node', (rank) => Math.floor(rank / gpusPerNode))] : []),
     plain('GPU', (rank) => rank % gpusPerNode),
     ...(modules.some(({ name }) => name !== null)
@@ -241,7 +234,7 @@ function conditionsOf({ layout, failed, difference, results, run }: Scene): (ran
       .join(', ');
 }
 
-function row({ state, actions }: Scene, rank: number, columns: readonly Column[]): HTMLElement {
+function row({ state, actions }: Scene, rank: number, [, ...columns]: readonly Column[]): HTMLElement {
   const label = state.failed.includes(rank) ? 'Not failed' : 'Mark as failed';
   const named = { 'aria-label': `${label}: rank ${rank}` };
   const fail = link(label, () => actions.toggleFailed(rank), `fail ${rank}`, named);

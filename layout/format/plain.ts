@@ -67,7 +67,8 @@ class Scanner {
   #map(depth: number): MapNode | null {
     const start = this.at;
     const entries = this.#entries(depth);
-    return entries && { kind: 'map', entries, flow: false, span: { start, end: endOf(entries) } };
+    // it ends with its last value, not with the comments and blank lines behind it
+    return entries && { kind: 'map', entries, flow: false, span: { start, end: entries.at(-1)?.value.span.end ?? 0 } };
   }
 
   #entries(depth: number): Entry[] | null {
@@ -398,11 +399,6 @@ class Scanner {
     const char = this.#char();
     return char === '"' || char === "'";
   }
-}
-
-/** A block map ends with its last value, not with the comments and blank lines behind it. */
-function endOf(entries: readonly Entry[]): number {
-  return entries.at(-1)?.value.span.end ?? 0;
 }
 
 function isFlowIndicator(char: string | undefined): boolean {

@@ -12,14 +12,9 @@ export function projectUrl(page: string): string {
   return HOME + page;
 }
 
-/** The page that explains a rule, relative to the root of the project. */
-function rulePage(code: string): string {
-  return `docs/rules/${code}.md`;
-}
-
 /** The address of the page that explains a rule. */
 export function rulePageUrl(code: string): string {
-  return projectUrl(rulePage(code));
+  return projectUrl(`docs/rules/${code}.md`);
 }
 
 /** The page of a rule as Markdown: the one source of `docs/rules/` and of `parallelism-layout explain`. */

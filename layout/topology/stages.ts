@@ -155,7 +155,8 @@ function settingsOf(
   ) {
     return null;
   }
-  const layout = layoutOf(own.pipeline_model_parallel_layout.value);
+  const { value } = own.pipeline_model_parallel_layout;
+  const layout = typeof value === 'string' ? value : value === undefined ? null : valuesOf(value);
   const isHybrid = patternOf(model) !== null;
   const numLayers = layers ?? (isHybrid ? 0 : countIn(layout, 'decoder'));
   if (numLayers === null) {
@@ -188,10 +189,6 @@ function spellingsOf(model: ModuleFacts['model']['value']): PatternSpellings {
     depth: model?.mtp_hybrid_override_pattern.value ?? null,
     depths: model?.mtp_num_layers.value ?? null,
   };
-}
-
-function layoutOf(value: string | readonly Field<unknown>[] | undefined): LayerLayoutInput | null {
-  return typeof value === 'string' ? value : value === undefined ? null : valuesOf(value);
 }
 
 /** How often a layer stands in a layout; null where there is no layout that can be read. */

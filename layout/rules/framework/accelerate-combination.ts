@@ -1,7 +1,7 @@
 import { sizedDegrees, sizesOf } from '../../frameworks';
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
-import { inFramework, type Rule } from '../rule';
+import { inFramework, job, type Rule } from '../rule';
 
 /** What accelerate says of tensor or context parallelism beside replication alone. */
 const PURE_REPLICATION =
@@ -14,7 +14,7 @@ export const accelerateCombination: Rule = {
   effect: 'accelerate stops on every rank',
   what: 'An accelerate job has `cp` and `ulysses` (the option `sp_size`) above 1; or `tp` or `cp` above 1 beside replicas that are not sharded (`data_parallel_replicate_degree` above 1, `data_parallel_shard_degree` 1).',
   why: 'Context parallelism is ring attention over an FSDP mesh, sequence parallelism is Ulysses of DeepSpeed; the two exclude each other. Tensor and context parallelism live in the mesh of FSDP, which plain replication does not make.',
-  failing: 'layout: 1\nworld_size: 4\nlaunch: {family: accelerate}\nparallelism: {cp: 2, ulysses: 2}\n',
+  failing: job(4, 'cp: 2, ulysses: 2', 'launch: {family: accelerate}'),
   sources: [
     inFramework('huggingface/accelerate', 'src/accelerate/parallelism_config.py', 'ParallelismConfig.__post_init__'),
   ],

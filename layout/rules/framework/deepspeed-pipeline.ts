@@ -1,7 +1,7 @@
 import { changeFix, removeFix } from '../fixes';
 import { both } from '../numbers';
 import { writtenRelated } from '../related';
-import { inFramework, type Rule } from '../rule';
+import { inFramework, job, type Rule } from '../rule';
 
 export const deepspeedPipeline: Rule = {
   code: 'deepspeed-pipeline',
@@ -10,8 +10,7 @@ export const deepspeedPipeline: Rule = {
   effect: 'DeepSpeed stops on every rank',
   what: 'A Megatron-DeepSpeed job has `zero_stage` 2 or 3 beside `pp` above 1; or `ulysses` beside `tp` or `pp` above 1. `sequence_parallel` beside `tp` and `pp` above 1 is a warning: the job trains on wrong activations.',
   why: 'The pipeline engine runs many backward passes before it reduces gradients, which ZeRO 2 and 3 would shard after each. Megatron-DeepSpeed lays out Ulysses over ranks without tensor and pipeline parallelism only.',
-  failing:
-    'layout: 1\nworld_size: 8\nlaunch: {family: megatron-lm, engine: deepspeed}\nparallelism: {pp: 2}\noptimizer: {zero_stage: 2}\n',
+  failing: job(8, 'pp: 2', 'launch: {family: megatron-lm, engine: deepspeed}', 'optimizer: {zero_stage: 2}'),
   sources: [
     inFramework('deepspeedai/DeepSpeed', 'deepspeed/runtime/pipe/engine.py', 'PipelineEngine.__init__'),
     inFramework('deepspeedai/Megatron-DeepSpeed', 'megatron/core/parallel_state.py', 'initialize_model_parallel'),

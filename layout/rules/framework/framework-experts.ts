@@ -2,7 +2,7 @@ import { sizedDegrees, sizesOf } from '../../frameworks';
 import { changes } from '../fixes';
 import { divisors, eitherNumber, nearestDivisors } from '../numbers';
 import { writtenRelated } from '../related';
-import { inFramework, type Rule } from '../rule';
+import { inFramework, job, type Rule } from '../rule';
 
 export const frameworkExperts: Rule = {
   code: 'framework-experts',
@@ -11,8 +11,7 @@ export const frameworkExperts: Rule = {
   effect: 'the framework stops on every rank',
   what: '`ep` does not divide the ranks that the framework spreads experts over: `dp_shard * cp * tp` in torchtitan, `dp` in DeepSpeed, one rank in nanotron, which has the option but no room for it in its grid. Or `ep` does not divide `num_experts`.',
   why: 'Expert parallelism is laid over ranks that share the other layers in another way; experts have no tensor parallelism of their own there.',
-  failing:
-    'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {pp: 2, ep: 8}\nfsdp: {data_parallel_shard_degree: 4}\n',
+  failing: job(8, 'pp: 2, ep: 8', 'launch: {family: torchtitan}', 'fsdp: {data_parallel_shard_degree: 4}'),
   sources: [
     inFramework('pytorch/torchtitan', 'torchtitan/distributed/parallel_dims.py', 'ParallelDims._validate'),
     inFramework('huggingface/nanotron', 'src/nanotron/parallel/context.py', 'ParallelContext._init_parallel_groups'),

@@ -1,7 +1,7 @@
 import { changeFix } from '../fixes';
 import { divisors, eitherNumber } from '../numbers';
 import { valueRelated } from '../related';
-import { inFramework, type Rule } from '../rule';
+import { inFramework, job, type Rule } from '../rule';
 
 export const frameworkHeads: Rule = {
   code: 'framework-heads',
@@ -10,8 +10,7 @@ export const frameworkHeads: Rule = {
   effect: 'the framework stops on every rank',
   what: '`tp` does not divide `num_attention_heads`, or `num_query_groups` (the key-value heads) of a framework that does not copy them: torchtitan, nanotron, and transformers under accelerate.',
   why: 'Each tensor-parallel rank holds whole heads. Megatron Core copies a key-value head to several ranks where there are fewer heads than ranks; these frameworks cut its projection as any other, and half a head cannot be reshaped. For torchtitan it is a warning where the layout names a flavor (`model: {from: ...}`), as its configuration functions may change the heads of the flavor that they start from.',
-  failing:
-    'layout: 1\nworld_size: 16\nlaunch: {family: nanotron}\nparallelism: {tp: 16}\nmodel: {num_attention_heads: 32, num_query_groups: 8}\n',
+  failing: job(16, 'tp: 16', 'launch: {family: nanotron}', 'model: {num_attention_heads: 32, num_query_groups: 8}'),
   sources: [
     inFramework('pytorch/torchtitan', 'torchtitan/models/common/decoder.py', 'Decoder.Config.update_from_config'),
     inFramework('huggingface/nanotron', 'src/nanotron/config/config.py', 'Config.__post_init__'),

@@ -3,7 +3,7 @@ import type { LayoutFacts } from '../../topology/facts';
 import { changeFix, changes, suggestion, worldSizeEdits } from '../fixes';
 import { countOf, eitherNumber, nearestDivisors } from '../numbers';
 import { writtenRelated } from '../related';
-import { inFramework, type Report, type Rule } from '../rule';
+import { inFramework, job, type Report, type Rule } from '../rule';
 
 export const frameworkWorld: Rule = {
   code: 'framework-world',
@@ -12,8 +12,7 @@ export const frameworkWorld: Rule = {
   effect: 'the framework stops on every rank',
   what: 'The degrees that `launch.family` multiplies to the world do not: for torchtitan `dp_replicate * dp_shard * cp * tp * pp`, for accelerate `dp_replicate * dp_shard * cp * ulysses * tp`, for nanotron and DeepSpeed `tp * cp * dp * pp`. A degree that is left out is 1; the shard degree of torchtitan and `dp` of the others are what the rest leaves.',
   why: 'These frameworks reshape the list of ranks into a mesh of exactly these sizes. Expert parallelism does not count: it is laid over the same ranks.',
-  failing:
-    'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {cp: 8}\nfsdp: {data_parallel_shard_degree: 8}\n',
+  failing: job(8, 'cp: 8', 'launch: {family: torchtitan}', 'fsdp: {data_parallel_shard_degree: 8}'),
   sources: [
     inFramework('pytorch/torchtitan', 'torchtitan/distributed/parallel_dims.py', 'ParallelDims._validate'),
     inFramework('huggingface/accelerate', 'src/accelerate/parallelism_config.py', '_validate_accelerator'),
@@ -72,7 +71,7 @@ function productReport(
       .flatMap(({ degree, field }) => (field ? writtenRelated(degree.name, field) : [])),
     predicts,
     fixes: [
-      ...better.map((size) => changeFix(keyOf(culprit), culprit?.field, size)),
+      ...better.map((size) => changeFix(culprit?.degree.name ?? '', culprit?.field, size)),
       suggestion(`Change world_size to ${product}`, worldSizeEdits(facts, product) ?? [null]),
     ],
   };
@@ -88,8 +87,4 @@ function culpritOf(counted: readonly SizedDegree[], product: number, ranks: numb
 function fitting({ size }: SizedDegree, product: number, ranks: number, isOpen: boolean): number[] {
   const share = ranks / (product / size);
   return isOpen ? nearestDivisors(share, size, 3) : [share];
-}
-
-function keyOf(one: SizedDegree | null): string {
-  return one?.degree.name ?? '';
 }

@@ -1,7 +1,7 @@
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import { inFramework, type Rule } from '../rule';
+import { inFramework, job, type Rule } from '../rule';
 
 export const torchtitanBatch: Rule = {
   code: 'torchtitan-batch',
@@ -10,8 +10,7 @@ export const torchtitanBatch: Rule = {
   effect: 'torchtitan stops on every rank',
   what: 'The `global_batch_size` of a torchtitan job is not a multiple of `micro_batch_size` (the local batch) times the data-parallel ranks, `dp_replicate * dp_shard`.',
   why: 'Gradients are accumulated over whole local batches of all data-parallel ranks; context-parallel ranks read the same samples.',
-  failing:
-    'layout: 1\nworld_size: 8\nlaunch: {family: torchtitan}\nparallelism: {tp: 1}\nbatch: {micro_batch_size: 3, global_batch_size: 32}\n',
+  failing: job(8, 'tp: 1', 'launch: {family: torchtitan}', 'batch: {micro_batch_size: 3, global_batch_size: 32}'),
   sources: [inFramework('pytorch/torchtitan', 'torchtitan/trainer.py', 'Trainer.__init__')],
   *check({ modules, root }) {
     const [module] = modules;

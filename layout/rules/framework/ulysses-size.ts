@@ -1,7 +1,7 @@
 import { changes } from '../fixes';
 import { countOf, divisors, eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
-import { inFramework, type Rule } from '../rule';
+import { inFramework, job, type Rule } from '../rule';
 
 export const ulyssesSize: Rule = {
   code: 'ulysses-size',
@@ -10,8 +10,7 @@ export const ulyssesSize: Rule = {
   effect: 'the framework stops when it builds the model',
   what: '`ulysses` does not divide the world, or `num_attention_heads`; or it neither divides `num_query_groups` nor is a multiple of them (verl, accelerate, DeepSpeed).',
   why: 'Around attention, an all-to-all gives each rank all tokens of some heads. Each rank takes the same number of heads; key-value heads that are fewer than ranks are copied.',
-  failing:
-    'layout: 1\nworld_size: 64\nlaunch: {family: verl, engine: fsdp}\nparallelism: {ulysses: 64}\nmodel: {num_attention_heads: 48}\n',
+  failing: job(64, 'ulysses: 64', 'launch: {family: verl, engine: fsdp}', 'model: {num_attention_heads: 48}'),
   sources: [
     inFramework('volcengine/verl', 'verl/models/transformers/monkey_patch.py', 'apply_monkey_patch'),
     inFramework(

@@ -57,7 +57,10 @@ function* faultsOf(context: NtpContext): Iterable<EntryFault> {
     const place = `${dp}/${entry.cp.value}/${entry.pp.value}`;
     const fault = seen.has(place)
       ? ({ kind: 'repeated', entry, dp } as const)
-      : (outsideFault(context, entry) ?? unappliedFault(context, entry, dp) ?? slotFault(context, entry, span));
+      : (outsideFault(context, entry) ??
+        (dp < context.ntp.numReducedTpDpRanks
+          ? slotFault(context, entry, span)
+          : ({ kind: 'unapplied', entry, dp } as const)));
     seen.add(place);
     if (fault) {
       yield fault;
@@ -77,10 +80,6 @@ function outsideFault({ shape, pp }: NtpContext, entry: SlotEntry): EntryFault |
   ] as const;
   const outside = places.find(([, field, size]) => (field.value ?? 0) >= size);
   return outside ? { kind: 'outside', name: outside[0], field: outside[1], size: outside[2] } : null;
-}
-
-function unappliedFault({ ntp }: NtpContext, entry: SlotEntry, dp: number): EntryFault | null {
-  return dp < ntp.numReducedTpDpRanks ? null : { kind: 'unapplied', entry, dp };
 }
 
 /** The first of the slots outside, of those named twice, and their number. */

@@ -1,6 +1,4 @@
 import { DEFAULT_ORDER } from '../../format/keys';
-import type { Field } from '../../format/spec';
-import type { ModuleFacts } from '../../topology/facts';
 import { parallelismDims } from '../../topology/generators';
 import { changeFix } from '../fixes';
 import type { Report, Rule } from '../rule';
@@ -26,6 +24,7 @@ export const ntpGrid: Rule = {
 
 function gridReport(context: NtpContext): Report {
   const { root } = context.facts;
+  const { num_weight_shards: shards, gtp_remat } = context.module.fields;
   const dims = parallelismDims(root, context.module)?.dense ?? [];
   const names = dims.filter(({ size }) => size > 1).map(({ name }) => name);
   const gtp = names.includes('gtp_remat');
@@ -34,12 +33,8 @@ function gridReport(context: NtpContext): Report {
     message: gtp
       ? 'Nonuniform TP does not know generalized TP: it rebuilds the groups of other ranks. Use gtp_remat 1.'
       : `Nonuniform TP takes ranks in the order tp, cp, dp; here they lie in the order ${names.join(', ')}. Use the default order.`,
-    span: (gtp ? shardField(context.module) : order)?.span ?? context.keySpan,
+    span: (gtp ? (shards.written ? shards : gtp_remat) : order)?.span ?? context.keySpan,
     related: ntpRelated(context),
     fixes: [gtp ? null : changeFix('order', order, DEFAULT_ORDER)],
   };
-}
-
-function shardField({ fields }: ModuleFacts): Field<number> {
-  return fields.num_weight_shards.written ? fields.num_weight_shards : fields.gtp_remat;
 }

@@ -1,4 +1,3 @@
-import type { Fix } from '../../diagnostic';
 import { removeField } from '../../format/edit';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
@@ -82,10 +81,6 @@ function* indivisibleReport(
     predicts: isDense
       ? 'Data parallel size should be divisible by partial DistOpt shard factor'
       : 'Expert data parallel size should be divisible by partial DistOpt shard factor',
-    fixes: nearest.map((count) => instancesFix(facts.text, field, count)),
+    fixes: nearest.map((n) => (n === 1 ? removeFix(facts.text, KEY, field) : changeFix(KEY, field, n))),
   };
-}
-
-function instancesFix(text: string, field: Field<number>, count: number): Fix | null {
-  return count === 1 ? removeFix(text, KEY, field) : changeFix(KEY, field, count);
 }

@@ -1,11 +1,10 @@
 import { DEFAULT_ORDER, ORDER_TOKENS } from '../../format/keys';
 import { nearest } from '../../format/nearest';
-import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { generatorSizes, injectsGtp } from '../../topology/generators';
 import { denseOrder, expertOrder, missingDim, orderPrediction, orderProblem } from '../../topology/order';
 import { changeFix } from '../fixes';
 import { either } from '../numbers';
-import { job, megatron, type Report, type Rule } from '../rule';
+import { job, megatron, type Rule } from '../rule';
 import { ordered, orderSpan } from './ordered';
 
 export const orderInvalid: Rule = {
@@ -63,38 +62,34 @@ export const orderInvalid: Rule = {
         predicts,
         fixes: [changeFix('order', field, once), ...fixes],
       };
-    } else {
-      yield* missingReports(facts, module, order);
+    } else if (sizes) {
+      const missing = missingReport(order, sizes, gtp, module.dp !== module.exptDp);
+      if (missing) {
+        const better = [...new Set([missing.better, DEFAULT_ORDER])];
+        yield { message: missing.message, span, predicts, fixes: better.map((one) => changeFix('order', field, one)) };
+      }
     }
   },
 };
 
 /** A dimension that the order leaves out and must name, looked for in the dense grid, then in the expert grid. */
-function* missingReports(facts: LayoutFacts, module: ModuleFacts, order: string): Iterable<Report> {
-  const sizes = generatorSizes(module);
-  if (!sizes) {
-    return;
-  }
-  const { dense, expert } = sizes;
-  const gtp = injectsGtp(facts.root, module);
+function missingReport(
+  order: string,
+  { dense, expert }: NonNullable<ReturnType<typeof generatorSizes>>,
+  gtp: boolean,
+  isPpLast: boolean,
+): { readonly message: string; readonly better: string } | null {
   const inDense = missingDim(denseOrder(order, gtp), dense);
   const missing = (tokens: string) =>
     missingDim(denseOrder(tokens, gtp), dense) ?? (expert && missingDim(expertOrder(tokens, gtp), expert));
   const dim = missing(order);
   if (dim === null) {
-    return;
+    return null;
   }
   const size = (inDense === null && expert ? expert : dense)[dim];
-  const span = orderSpan(facts, module);
-  const better = completed(order, missing, module.dp !== module.exptDp);
-  yield {
-    message: `The order leaves out ${dim}, which ${size === 1 ? 'must be named even where it is 1' : `is ${size}`}. Write ${better}.`,
-    span,
-    predicts: orderPrediction(order, dense, expert, gtp),
-    fixes: [...new Set([better, DEFAULT_ORDER])].map((one) =>
-      changeFix('order', facts.root.parallelism.value?.order, one),
-    ),
-  };
+  const better = completed(order, missing, isPpLast);
+  const why = size === 1 ? 'must be named even where it is 1' : `is ${size}`;
+  return { message: `The order leaves out ${dim}, which ${why}. Write ${better}.`, better };
 }
 
 /**

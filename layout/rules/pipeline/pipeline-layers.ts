@@ -1,4 +1,4 @@
-import type { Edit, Fix, Related } from '../../diagnostic';
+import type { Edit, Fix } from '../../diagnostic';
 import { removeField } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
 import { lossOf, type StagePlan, stagePlanOf } from '../../topology/stages';
@@ -153,7 +153,8 @@ function unevenReport(
 }
 
 /** Megatron-LM checks the whole of the first stage before it looks at the last. */
-function endReport(facts: LayoutFacts, { first, last, vpp = 1, equalStages }: Uneven): Report | null {
+function endReport({ root }: LayoutFacts, { first, last, vpp = 1, equalStages }: Uneven): Report | null {
+  const written = root.parallelism.value?.vpp;
   for (const [name, field] of Object.entries({ first, last })) {
     if (field.value !== undefined && field.value % vpp !== 0) {
       const key = `num_layers_in_${name}_pipeline_stage`;
@@ -161,18 +162,13 @@ function endReport(facts: LayoutFacts, { first, last, vpp = 1, equalStages }: Un
       return {
         message: `vpp ${vpp} does not divide the ${countOf(field.value, 'layer')} of the ${name} stage. Use ${key} ${eitherNumber(better)}.`,
         span: field.span,
-        related: vppRelated(facts),
+        related: written ? [valueRelated('vpp', written)] : [],
         predicts: `number of layers at ${name} stage: ${field.value}must be divisible by virtual pipelineparallel degree ${vpp}`,
         fixes: [...better.map((n) => changeFix(key, field, n)), equalStages],
       };
     }
   }
   return null;
-}
-
-function vppRelated({ root }: LayoutFacts): readonly Related[] {
-  const vpp = root.parallelism.value?.vpp;
-  return vpp ? [valueRelated('vpp', vpp)] : [];
 }
 
 function mismatchReport(stages: Uneven): Report {

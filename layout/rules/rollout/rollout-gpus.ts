@@ -2,7 +2,7 @@ import { valueOr } from '../../topology/facts';
 import { changes } from '../fixes';
 import { countOf, eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
-import { FORMAT_SOURCE, inFramework, type Rule } from '../rule';
+import { FORMAT_SOURCE, inFramework, job, type Rule } from '../rule';
 
 export const rolloutGpus: Rule = {
   code: 'rollout-gpus',
@@ -11,8 +11,7 @@ export const rolloutGpus: Rule = {
   effect: 'the job waits for GPUs for ever, or an engine lacks some',
   what: "`rollout_gpus`, the GPUs that inference engines have beside the trainer's, are not a multiple of the GPUs of one engine (`gpus_per_engine`, or `tp * pp` of the phase `rollout`); or, in a cluster larger than the trainer's world, both together are more GPUs than it has.",
   why: 'Without colocation the scheduler reserves the GPUs of trainer and engines together. Where the cluster has fewer, the placement group never becomes ready, and nothing says so but a log line that is repeated.',
-  failing:
-    'layout: 1\nworld_size: 8\ncluster: {nodes: 2, gpus_per_node: 8}\nparallelism: {tp: 4}\nrl: {colocated: false, rollout_gpus: 16}\n',
+  failing: job(8, 'tp: 4', 'cluster: {nodes: 2, gpus_per_node: 8}', 'rl: {colocated: false, rollout_gpus: 16}'),
   sources: [inFramework('THUDM/slime', 'slime/ray/placement_group.py', '_get_placement_group_layout'), FORMAT_SOURCE],
   *check({ root, world, framework }) {
     const gpus = root.rl.value?.rollout_gpus;

@@ -3,7 +3,7 @@ import type { Field, Section } from '../../format/spec';
 import { modelNamed } from '../../models';
 import { changeFix, changes } from '../fixes';
 import { valueRelated } from '../related';
-import { FORMAT_SOURCE, inFramework, type Report, type Rule } from '../rule';
+import { FORMAT_SOURCE, inFramework, job, type Report, type Rule } from '../rule';
 
 export const rolloutLength: Rule = {
   code: 'rollout-length',
@@ -12,8 +12,7 @@ export const rolloutLength: Rule = {
   effect: 'long samples are cut, or the model has no positions for them',
   what: '`max_prompt_length + max_response_length` is more than `seq_length`, than `max_seq_len`, than `max_model_len` of the phase `rollout`, or than the positions of a model that is named. For NeMo-RL, whose longest response is as long as a sequence: `seq_length` is above `max_model_len`.',
   why: 'The engine generates up to the longest response behind the longest prompt. What the trainer has no room for is truncated or fails when positions are looked up.',
-  failing:
-    'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nsequence: {seq_length: 4096}\nrl: {max_prompt_length: 1024, max_response_length: 4096}\n',
+  failing: job(8, 'tp: 2', 'sequence: {seq_length: 4096}', 'rl: {max_prompt_length: 1024, max_response_length: 4096}'),
   sources: [
     FORMAT_SOURCE,
     inFramework('volcengine/verl', 'verl/workers/config/rollout.py', 'max_model_len'),

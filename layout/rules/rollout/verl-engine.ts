@@ -2,7 +2,7 @@ import { valueOr } from '../../topology/facts';
 import { isServed } from '../../topology/phases';
 import { changeFix, changes } from '../fixes';
 import { writtenRelated } from '../related';
-import { inFramework, type Rule } from '../rule';
+import { inFramework, job, type Rule } from '../rule';
 
 export const verlEngine: Rule = {
   code: 'verl-engine',
@@ -11,8 +11,7 @@ export const verlEngine: Rule = {
   effect: 'verl stops when it reads its configuration',
   what: 'In a verl job, an engine has an `ep` above 1 that is not `tp * dp`, or a `pp` above 1.',
   why: 'verl spreads the experts of an engine over all of its ranks, and starts none of its engines with a pipeline.',
-  failing:
-    'layout: 1\nworld_size: 8\nlaunch: {family: verl}\nparallelism: {tp: 2}\nphases: {rollout: {engine: vllm, tp: 4, ep: 2}}\n',
+  failing: job(8, 'tp: 2', 'launch: {family: verl}', 'phases: {rollout: {engine: vllm, tp: 4, ep: 2}}'),
   sources: [inFramework('volcengine/verl', 'verl/workers/config/rollout.py', 'RolloutConfig.__post_init__')],
   *check({ root }) {
     for (const { name, value: phase } of root.phases.value ?? []) {

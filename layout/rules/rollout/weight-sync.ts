@@ -1,6 +1,6 @@
 import { weightUpdates, weightUpdateText } from '../../checkpoint/weightUpdate';
 import { FRAMEWORKS } from '../../frameworks';
-import { FORMAT_SOURCE, type Rule } from '../rule';
+import { FORMAT_SOURCE, job, type Rule } from '../rule';
 
 export const weightSync: Rule = {
   code: 'weight-sync',
@@ -9,8 +9,8 @@ export const weightSync: Rule = {
   effect: 'each update gathers whole tensors',
   what: 'The engines of the phase `rollout` cut tensors otherwise than the trainer: another `tp`, or a pipeline that the engine does not have.',
   why: "After each step the engines take the new weights. Where both sides cut a tensor alike, a rank can hand over its own part; else each tensor is gathered over the trainer's `tp` ranks (and comes stage by stage), and every engine rank cuts its own part of it.",
-  failing: 'layout: 1\nworld_size: 8\nparallelism: {tp: 4, pp: 2}\nphases: {rollout: {engine: vllm, tp: 2}}\n',
-  passing: 'layout: 1\nworld_size: 8\nparallelism: {tp: 2}\nphases: {rollout: {engine: vllm, tp: 2}}\n',
+  failing: job(8, 'tp: 4, pp: 2', 'phases: {rollout: {engine: vllm, tp: 2}}'),
+  passing: job(8, 'tp: 2', 'phases: {rollout: {engine: vllm, tp: 2}}'),
   sources: [...new Set(FRAMEWORKS.flatMap(({ weightUpdates }) => weightUpdates?.source ?? [])), FORMAT_SOURCE],
   *check(facts) {
     for (const update of weightUpdates(facts)) {

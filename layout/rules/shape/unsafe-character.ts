@@ -56,7 +56,9 @@ function isWrittenBreak(character: string, source: string): boolean {
 const MAX_NAMED = 3;
 
 function report(text: string, source: string, span: Span, found: readonly string[]): Report {
-  const names = [...new Set(found)].map((character) => `U+${hex(character.codePointAt(0) ?? 0)}`);
+  const names = [...new Set(found)].map(
+    (character) => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`,
+  );
   const more = names.length > MAX_NAMED ? ' and others' : '';
   const clean = found.reduce((rest, character) => rest.replaceAll(character, ''), text);
   return {
@@ -64,8 +66,4 @@ function report(text: string, source: string, span: Span, found: readonly string
     span,
     fixes: source === text || source.includes('\n') ? [] : [replaceFix(span, JSON.stringify(clean))],
   };
-}
-
-function hex(code: number): string {
-  return code.toString(16).toUpperCase().padStart(4, '0');
 }

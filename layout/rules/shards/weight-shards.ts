@@ -1,5 +1,5 @@
 import type { Field } from '../../format/spec';
-import { type ModuleFacts, valueOr } from '../../topology/facts';
+import { valueOr } from '../../topology/facts';
 import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { job, megatron, type Report, type Rule } from '../rule';
@@ -20,14 +20,11 @@ export const weightShards: Rule = {
       yield* shardReports(DENSE_SHARDS, fields.num_weight_shards, tp, fields.tp);
       const expert = expertTp(module, tp);
       const from = fields.expt_tp.written ? 'expt_tp is' : 'expt_tp defaults to tp, which is';
-      yield* shardReports(EXPERT_SHARDS, fields.expt_num_weight_shards, expert, expertField(module), from);
+      const field = fields.expt_tp.written || module.own ? fields.expt_tp : fields.tp;
+      yield* shardReports(EXPERT_SHARDS, fields.expt_num_weight_shards, expert, field, from);
     }
   },
 };
-
-function expertField({ fields, own }: ModuleFacts): Field<number> {
-  return fields.expt_tp.written || own ? fields.expt_tp : fields.tp;
-}
 
 function* shardReports(
   names: ShardNames,

@@ -95,7 +95,9 @@ export class SshServer {
 
   /** Ends the server's processes of all sessions, as a network that breaks does. */
   breakConnections(): number {
-    const sessions = childrenOf(this.#sshd?.pid ?? 0);
+    // for anybody but root, a session is a process that watches and one that holds the connection
+    const watchers = servedBy(this.#sshd?.pid ?? 0);
+    const sessions = [...watchers, ...watchers.flatMap(servedBy)];
     for (const pid of sessions) {
       process.kill(pid, 'SIGKILL');
     }
@@ -111,15 +113,15 @@ export class SshServer {
   }
 }
 
-/** The processes that one has started. */
-function childrenOf(parent: number): number[] {
+/** The processes of the server that one of it has started; not the commands of its sessions. */
+function servedBy(parent: number): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .filter((pid) => {
       try {
-        const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-        return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]) === parent;
+        const [, program, rest = ''] = /\((.*)\) (.*)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+        return program === 'sshd' && Number(rest.split(' ')[1]) === parent;
       } catch {
         return false;
       }

@@ -127,9 +127,8 @@ const shareCount = (modules: readonly ResolvedModule[]): number =>
 const sharesOf = (modules: readonly ResolvedModule[], rank: number, all: number): readonly number[] =>
   modules.flatMap((module) => {
     const grid = denseGrid(module);
-    const axis = grid.axes.find(({ name }) => name === 'dp');
     const isIn = rank >= module.rankOffset && rank < module.rankOffset + module.numRanks;
-    return isIn ? [axis ? Math.floor((grid.indexAlong(axis, rank) * all) / axis.size) : 0] : [];
+    return isIn ? [Math.floor((grid.placeAlong('dp', rank) * all) / grid.sizeOf('dp'))] : [];
   });
 
 /** The largest job of fewer shares that fits the nodes that are left and has no error; or why there is none. */

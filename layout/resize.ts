@@ -209,8 +209,7 @@ function lossOfNodes(layout: ResolvedLayout, gone: readonly number[]): NodeLoss 
   const ranks = gone.flatMap((node) => Array.from({ length: gpusPerNode }, (_, gpu) => node * gpusPerNode + gpu));
   const lost = ranks.filter((rank) => rank < worldSize);
   const grid = denseGrid(only);
-  const dp = grid.axes.find(({ name }) => name === 'dp');
-  const replicas = new Set(lost.map((rank) => (dp ? grid.indexAlong(dp, rank) : 0))).size;
+  const replicas = new Set(lost.map((rank) => grid.placeAlong('dp', rank))).size;
   const allReplicas = grid.sizeOf('dp');
   const plan = failurePlan(layout, lost);
   return {

@@ -1,4 +1,4 @@
-import type { Axis, Grid } from '../grid/grid';
+import type { Grid } from '../grid/grid';
 import { denseGrid, expertGrid } from '../topology/processGroups';
 import type { ResolvedModule } from '../topology/resolved';
 import type { SavedState } from './savedState';
@@ -65,18 +65,18 @@ class Cut {
 
   sourcesOf(rank: number): number[] {
     const places = this.names.map((name) =>
-      overlapping(placeOf(this.after, name, rank), this.after.sizeOf(name), this.before.sizeOf(name)),
+      overlapping(this.after.placeAlong(name, rank), this.after.sizeOf(name), this.before.sizeOf(name)),
     );
     return this.after.has(rank)
-      ? ranksAt(this.before, [...this.names, 'pp'], [...places, this.stages[placeOf(this.after, 'pp', rank)] ?? []])
+      ? ranksAt(this.before, [...this.names, 'pp'], [...places, this.stages[this.after.placeAlong('pp', rank)] ?? []])
       : [];
   }
 
   readersOf(rank: number): number[] {
     const places = this.names.map((name) =>
-      overlapping(placeOf(this.before, name, rank), this.before.sizeOf(name), this.after.sizeOf(name)),
+      overlapping(this.before.placeAlong(name, rank), this.before.sizeOf(name), this.after.sizeOf(name)),
     );
-    const stage = placeOf(this.before, 'pp', rank);
+    const stage = this.before.placeAlong('pp', rank);
     const readers = this.stages.flatMap((sources, reader) => (sources.includes(stage) ? [reader] : []));
     const cut = [...this.names, 'pp'];
     const replicas = this.after.groups(this.after.axes.map(({ name }) => name).filter((name) => !cut.includes(name)));
@@ -84,13 +84,6 @@ class Cut {
       ? ranksAt(this.after, cut, [...places, readers]).flatMap((first) => replicas.ranks(replicas.groupOf(first)))
       : [];
   }
-}
-
-const axisOf = (grid: Grid, name: string): Axis | undefined => grid.axes.find((axis) => axis.name === name);
-
-function placeOf(grid: Grid, name: string, rank: number): number {
-  const axis = axisOf(grid, name);
-  return axis ? grid.indexAlong(axis, rank) : 0;
 }
 
 /** Of a whole in `to` equal parts those that meet one of `from` equal parts. */
@@ -104,7 +97,9 @@ function overlapping(part: number, from: number, to: number): number[] {
 function ranksAt(grid: Grid, names: readonly string[], places: readonly (readonly number[])[]): number[] {
   return names.reduce<number[]>(
     (ranks, name, i) =>
-      ranks.flatMap((rank) => (places[i] ?? []).map((place) => rank + place * (axisOf(grid, name)?.stride ?? 0))),
+      ranks.flatMap((rank) =>
+        (places[i] ?? []).map((place) => rank + place * (grid.axes.find((axis) => axis.name === name)?.stride ?? 0)),
+      ),
     [grid.offset],
   );
 }

@@ -45,6 +45,7 @@ const boolean = (doc: string): BooleanSpec => ({ type: 'boolean', doc });
 const text = (doc: string): StringSpec => ({ type: 'string', doc });
 const size = (doc: string): SizeSpec => ({ type: 'size', doc });
 const duration = (doc: string): DurationSpec => ({ type: 'duration', doc });
+const share = (doc: string): ShareSpec => ({ type: 'share', doc });
 const any = (doc: string): AnySpec => ({ type: 'any', doc });
 
 /** A switch that is off where it is not written. */
@@ -228,14 +229,11 @@ const modelKeys = ownFlags({
     'LayerNorm',
     options('The norm before attention and the feed-forward layer.', ['LayerNorm', 'RMSNorm']),
   ),
-  hidden_dropout: open(0.1, {
-    type: 'share',
-    doc: 'Share of the hidden states that dropout zeroes. Above 0, a mask is kept for the backward pass.',
-  } as ShareSpec),
-  attention_dropout: open(0.1, {
-    type: 'share',
-    doc: 'Share of the attention scores that dropout zeroes.',
-  } as ShareSpec),
+  hidden_dropout: open(
+    0.1,
+    share('Share of the hidden states that dropout zeroes. Above 0, a mask is kept for the backward pass.'),
+  ),
+  attention_dropout: open(0.1, share('Share of the attention scores that dropout zeroes.')),
   attention_backend: open(
     'auto',
     options('The kernels of attention; `unfused` and `local` write the scores to memory.', [
@@ -515,10 +513,9 @@ const phaseKeys = {
     ['megatron', 'fsdp', 'vllm', 'sglang'],
     'megatron',
   ),
-  memory_share: {
-    type: 'share',
-    doc: 'Share of the memory of a GPU that the engine takes: `gpu_memory_utilization` of vLLM, `mem_fraction_static` of SGLang.',
-  } as ShareSpec,
+  memory_share: share(
+    'Share of the memory of a GPU that the engine takes: `gpu_memory_utilization` of vLLM, `mem_fraction_static` of SGLang.',
+  ),
   max_model_len: count(
     'Tokens of the longest sequence of the engine, prompt and response together: `max_model_len` of vLLM, `context_length` of SGLang.',
   ),

@@ -6,6 +6,11 @@ export interface Dim {
   readonly size: number;
 }
 
+/** The size of a dimension; 1 for one that is not among them. */
+export function sizeAlong(dims: readonly Dim[], name: string): number {
+  return dims.find((dim) => dim.name === name)?.size ?? 1;
+}
+
 /** A dimension with its stride: the distance in global ranks between neighbours along it. */
 export interface Axis extends Dim {
   readonly stride: number;
@@ -41,12 +46,18 @@ export class Grid {
 
   /** The size along a dimension; 1 for a dimension that the grid does not have. */
   sizeOf(name: string): number {
-    return this.axes.find((axis) => axis.name === name)?.size ?? 1;
+    return sizeAlong(this.axes, name);
   }
 
   /** The index of a global rank along one axis. */
   indexAlong(axis: Axis, rank: number): number {
     return Math.floor((rank - this.offset) / axis.stride) % axis.size;
+  }
+
+  /** The index of a global rank along a dimension; 0 along one that the grid does not have. */
+  placeAlong(name: string, rank: number): number {
+    const axis = this.axes.find((one) => one.name === name);
+    return axis ? this.indexAlong(axis, rank) : 0;
   }
 
   /** The coordinates of a global rank, in the order of the axes. */

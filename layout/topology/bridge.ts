@@ -1,5 +1,5 @@
 import { LANGUAGE_MODULE } from '../format/names';
-import { Grid } from '../grid/grid';
+import { Grid, sizeAlong } from '../grid/grid';
 import type { GroupFamily } from './groupFamily';
 import type { ResolvedLayout, ResolvedModule } from './resolved';
 
@@ -46,7 +46,7 @@ export function bridgeFamilies({ mode, modules }: ResolvedLayout): BridgeFamily[
 }
 
 function bridgeFamily(encoder: ResolvedModule, language: ResolvedModule): BridgeFamily | null {
-  const shape = bridgeShape(sizeOf(encoder, 'dp'), sizeOf(language, 'dp'));
+  const shape = bridgeShape(sizeAlong(encoder.dense, 'dp'), sizeAlong(language.dense, 'dp'));
   if (!shape) {
     return null;
   }
@@ -55,9 +55,9 @@ function bridgeFamily(encoder: ResolvedModule, language: ResolvedModule): Bridge
   // a rank's place is (which TP group, which member of it); under generalized TP that leaves ranks without a group
   const groups = new Grid(
     [
-      { name: 'tp', size: sizeOf(many, 'tp') },
+      { name: 'tp', size: sizeAlong(many.dense, 'tp') },
       { name: 'scale', size: scale },
-      { name: 'replica', size: direction === 'equal' ? 0 : sizeOf(many, 'dp') / scale },
+      { name: 'replica', size: direction === 'equal' ? 0 : sizeAlong(many.dense, 'dp') / scale },
     ],
     many.rankOffset,
   ).groups(['scale']);
@@ -72,8 +72,4 @@ function bridgeFamily(encoder: ResolvedModule, language: ResolvedModule): Bridge
     all: () => groups.all(),
     indicesOf: (rank) => groups.indicesOf(rank),
   };
-}
-
-function sizeOf({ dense }: ResolvedModule, name: string): number {
-  return dense.find((dim) => dim.name === name)?.size ?? 1;
 }

@@ -1,3 +1,4 @@
+import { sizeAlong } from '../grid/grid';
 import { processGroups } from './processGroups';
 import type { ResolvedLayout } from './resolved';
 
@@ -20,7 +21,7 @@ export interface CommunicatorCount {
  * first collective
  */
 export function countCommunicators(layout: ResolvedLayout, hasExperts: boolean): CommunicatorCount {
-  const pp = layout.modules[0]?.dense.find(({ name }) => name === 'pp')?.size ?? 1;
+  const pp = sizeAlong(layout.modules[0]?.dense ?? [], 'pp');
   const shared = processGroups(layout).filter(
     ({ name, size }) => size > 1 && name !== 'embd' && (hasExperts || !OF_EXPERTS.test(name)),
   );

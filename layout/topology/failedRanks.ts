@@ -1,5 +1,6 @@
 import type { Edit } from '../diagnostic';
 import { lineBreak, setKey } from '../format/edit';
+import { sizeAlong } from '../grid/grid';
 import type { LayoutFacts } from './facts';
 import { faultySlots, isNtpGrid, lastSlots, MAX_TP_BASE, MAX_WRITTEN_SLOTS } from './ntp';
 import type { ResolvedLayout, ResolvedModule } from './resolved';
@@ -28,8 +29,7 @@ export interface FailurePlan {
  */
 export function failurePlan(layout: ResolvedLayout, failedRanks: readonly number[]): FailurePlan | null {
   const [module] = layout.modules;
-  const size = (name: string) => module?.dense.find((dim) => dim.name === name)?.size ?? 1;
-  const [tpBase, cp] = [size('tp'), size('cp')];
+  const [tpBase = 1, cp = 1] = ['tp', 'cp'].map((name) => sizeAlong(module?.dense ?? [], name));
   const packed = layout.ntp?.placement === 'packed';
   if (failedRanks.length === 0 || packed || !module || !canReduce(layout, module)) {
     return null;
@@ -44,9 +44,8 @@ export function failurePlan(layout: ResolvedLayout, failedRanks: readonly number
 
 /** Whether nonuniform TP handles the grid; the rules `ntp-modules`, `ntp-grid`, `ntp-pipeline`, `ntp-expert-groups` say why not. */
 function canReduce({ mode }: ResolvedLayout, { dense, expert }: ResolvedModule): boolean {
-  const hasExperts = expert.some(({ name, size }) => name === 'ep' && size > 1);
-  const slots = dense.find(({ name }) => name === 'tp')?.size ?? 1;
-  return mode === 'homogeneous' && isNtpGrid(dense) && !hasExperts && slots <= MAX_TP_BASE;
+  const isDense = mode === 'homogeneous' && sizeAlong(expert, 'ep') === 1;
+  return isDense && isNtpGrid(dense) && sizeAlong(dense, 'tp') <= MAX_TP_BASE;
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Dim } from '../grid/grid';
+import { type Dim, sizeAlong } from '../grid/grid';
 import type { Degrees } from './facts';
 import { gridDims } from './generators';
 import { moduleGrid } from './moduleGrid';
@@ -13,17 +13,16 @@ export interface GridPlacement extends Degrees {
 
 /** The placement of a resolved grid. Its order has every dimension in it, also `gtp_remat`. */
 export function placementOf({ name, rankOffset, dense, expert }: ResolvedModule): GridPlacement {
-  const size = (dims: readonly Dim[], dim: string) => dims.find((one) => one.name === dim)?.size ?? 1;
   return {
     rankOffset,
     order: name === null ? jointOrder(dense, expert) : null,
-    tp: size(dense, 'tp'),
-    gtpRemat: size(dense, 'gtp_remat'),
-    cp: size(dense, 'cp'),
-    pp: size(dense, 'pp'),
-    ep: size(expert, 'ep'),
-    exptTp: size(expert, 'expt_tp'),
-    exptGtpRemat: size(expert, 'expt_gtp_remat'),
+    tp: sizeAlong(dense, 'tp'),
+    gtpRemat: sizeAlong(dense, 'gtp_remat'),
+    cp: sizeAlong(dense, 'cp'),
+    pp: sizeAlong(dense, 'pp'),
+    ep: sizeAlong(expert, 'ep'),
+    exptTp: sizeAlong(expert, 'expt_tp'),
+    exptGtpRemat: sizeAlong(expert, 'expt_gtp_remat'),
   };
 }
 

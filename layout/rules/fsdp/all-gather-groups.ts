@@ -1,6 +1,5 @@
 import { removeField } from '../../format/edit';
 import { DEFAULT_ORDER } from '../../format/keys';
-import { joinedAxes } from '../../grid/arithmetic';
 import type { Grid } from '../../grid/grid';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { DENSE_DIMS, EXPERT_DIMS } from '../../topology/moduleGrid';
@@ -114,11 +113,6 @@ function* orderReports(facts: LayoutFacts, request: Request): Iterable<Report> {
 
 /** Whether the groups over some dimensions have the same ranks when the dimensions are laid in another order. */
 function sameGroups(grid: Grid, order: readonly string[], names: readonly string[]): boolean {
-  return shapeOf(grid, names) === shapeOf(laidOut(grid, order), names);
-}
-
-/** The ranks of the first group as runs of equal steps, which fix all other groups: `2x4 16x2`. */
-function shapeOf({ axes }: Grid, names: readonly string[]): string {
-  const runs = joinedAxes(axes.filter(({ name, size }) => size > 1 && names.includes(name)));
-  return runs.map(({ stride, size }) => `${stride}x${size}`).join(' ');
+  const [own, other] = [grid, laidOut(grid, order)].map((one) => JSON.stringify(one.groups(names).steps));
+  return own === other;
 }

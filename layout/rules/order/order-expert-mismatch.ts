@@ -61,7 +61,4 @@ export const orderExpertMismatch: Rule = {
 };
 
 /** Pipeline groups are the same lists exactly when their strides are: groups are numbered by their first ranks. */
-function strideOfPp(grid: Grid): number {
-  const axis = grid.axes.find(({ name }) => name === 'pp');
-  return axis && axis.size > 1 ? axis.stride : 0;
-}
+const strideOfPp = (grid: Grid): number => grid.groups(['pp']).steps[0]?.stride ?? 0;

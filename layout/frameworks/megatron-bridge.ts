@@ -1,4 +1,4 @@
-import { hasFlag, type Job, type World } from '../launch/commands';
+import { hasFlag, type Job, startOf, type World } from '../launch/commands';
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import type { LayoutWriter } from '../launch/layoutWriter';
@@ -6,7 +6,6 @@ import { listUnmappedTree, type OptionRow, readRows } from '../launch/optionRows
 import { type Option, Options } from '../launch/options';
 import { applyOverrides } from '../launch/sources/omegaconf';
 import { CALLEE, FROM_HUGGING_FACE, pythonRecipes, RETURN } from '../launch/sources/python/module';
-import { textOf } from '../launch/sources/shell/words';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap } from '../launch/sources/tree';
 import { derived, Facts, type Found, product, type Reason } from '../launch/value';
 import { coverGrids, deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/world';
@@ -128,14 +127,7 @@ function resourcesOf(options: Options): World {
 }
 
 function hasOverride({ args }: Job): boolean {
-  return args.some((arg) =>
-    /^\+{0,2}(model\.(?=\w*parallel)\w+|train\.(micro|global)_batch_size)=/.test(textOf(arg) ?? startText(arg)),
-  );
-}
-
-function startText(arg: Job['args'][number]): string {
-  const first = arg.kind === 'word' ? arg.text[0] : undefined;
-  return first?.kind === 'text' ? first.text : '';
+  return args.some((arg) => /^\+{0,2}(model\.(?=\w*parallel)\w+|train\.(micro|global)_batch_size)=/.test(startOf(arg)));
 }
 
 /** What a function sets: of what it returns, or else of the first of its variables that is a configuration. */

@@ -4,6 +4,7 @@ import { readFlags } from '../launch/flags';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { listUnmapped, type OptionRow, readOptions, readRows } from '../launch/optionRows';
 import { integerOf, type Option, Options } from '../launch/options';
+import { lastPart } from '../launch/sources/paths';
 import { isCallOf } from '../launch/sources/python/call';
 import { pythonRecipes } from '../launch/sources/python/module';
 import { at, optionOf, optionsOf, type Tree } from '../launch/sources/tree';
@@ -108,7 +109,7 @@ function deriveFromUlysses(facts: Facts): void {
 
 /** Whether a command converts a checkpoint: its degrees are those of the files that it reads and writes, not of a job. */
 function isConversion({ script }: Job): boolean {
-  const name = script?.split('/').at(-1) ?? '';
+  const name = lastPart(script ?? '');
   return name.includes('convert') && name.endsWith('.py');
 }
 

@@ -1,6 +1,7 @@
 import { memoizeRecent } from '../memoize';
 import { readFlags } from './flags';
 import { integerOf, type Option, type Options } from './options';
+import { lastPart } from './sources/paths';
 import type { Invocation } from './sources/shell/shell';
 import {
   type Arg,
@@ -52,7 +53,9 @@ interface Launcher {
   readonly switches: ReadonlySet<string>;
   /** Options with two values. */
   readonly pairs?: ReadonlySet<string>;
-  /** What its options say of the world, and the files that they name. */
+  /** The options that say its world, by their names. */
+  readonly counts?: { readonly [P in keyof World]?: readonly string[] };
+  /** What else says it: the files that options name, and what is taken where none is given. */
   readonly world?: (options: Options, textOf: ReadText) => World;
 }
 
@@ -66,30 +69,21 @@ const ALONE = { value: 1, source: 'default' } as const;
 
 const TORCHRUN: Launcher = {
   switches: names('standalone no_python m module run_path use_env'),
-  world: (options) => ({
-    nodes: countOf(options, ['nnodes']) ?? ALONE,
-    perNode: countOf(options, ['nproc_per_node']) ?? ALONE,
-  }),
+  counts: { nodes: ['nnodes'], perNode: ['nproc_per_node'] },
+  world: () => ({ nodes: ALONE, perNode: ALONE }),
 };
 
 const SRUN: Launcher = {
   switches: names(
     'l label u unbuffered exclusive overlap O v verbose Q quiet k no_kill pty overcommit multi_prog E preserve_env exact whole s oversubscribe Z no_container_mount_home container_remap_root container_writable no_container_remap_root no_container_entrypoint container_mount_home parsable requeue H hold test_only W wait',
   ),
-  world: (options) => ({
-    nodes: countOf(options, ['nodes', 'N']),
-    perNode: countOf(options, ['ntasks_per_node', 'tasks_per_node']),
-    total: countOf(options, ['ntasks', 'n']),
-  }),
+  counts: { nodes: ['nodes', 'N'], perNode: ['ntasks_per_node', 'tasks_per_node'], total: ['ntasks', 'n'] },
 };
 
 const MPIRUN: Launcher = {
   switches: names('allow_run_as_root oversubscribe tag_output v verbose report_bindings nolocal d launch_agent'),
   pairs: names('mca gmca'),
-  world: (options) => ({
-    perNode: countOf(options, ['npernode', 'N', 'ppn', 'perhost']),
-    total: countOf(options, ['np', 'n', 'c']),
-  }),
+  counts: { perNode: ['npernode', 'N', 'ppn', 'perhost'], total: ['np', 'n', 'c'] },
 };
 
 /** The launchers by name. Sources: torch/distributed/run.py, Slurm's srun(1), Open MPI's mpirun(1), MindSpore's msrun. */
@@ -106,25 +100,16 @@ const LAUNCHERS: Readonly<Record<string, Launcher>> = {
     switches: names(
       'multi_gpu cpu use_fsdp use_deepspeed use_megatron_lm tpu quiet debug m module no_python same_network tee use_xpu mps fsdp_cpu_ram_efficient_loading use_parallelism_config enable_cpu_affinity',
     ),
-    world: (options) => ({
-      nodes: countOf(options, ['num_machines']),
-      total: countOf(options, ['num_processes']),
-    }),
+    counts: { nodes: ['num_machines'], total: ['num_processes'] },
   },
   deepspeed: {
     switches: names('module no_python no_local_rank save_pid enable_each_rank_log bind_cores_to_rank no_ssh'),
-    world: (options, textOf) => {
-      const [nodes, perNode] = [countOf(options, ['num_nodes']), countOf(options, ['num_gpus'])];
-      const hosts = options.get('hostfile', 'H') ? hostsOf(options, textOf) : localOf(options);
-      return { ...hosts, ...defined({ nodes, perNode }) };
-    },
+    counts: { nodes: ['num_nodes'], perNode: ['num_gpus'] },
+    world: (options, textOf) => (options.get('hostfile', 'H') ? hostsOf(options, textOf) : localOf(options)),
   },
   msrun: {
     switches: names('join_cluster'),
-    world: (options) => ({
-      perNode: countOf(options, ['local_worker_num']),
-      total: countOf(options, ['worker_num']),
-    }),
+    counts: { perNode: ['local_worker_num'], total: ['worker_num'] },
   },
   ray: { switches: names('no_wait verbose v') },
   numactl: { switches: names('localalloc l all a show hardware') },
@@ -133,9 +118,12 @@ const LAUNCHERS: Readonly<Record<string, Launcher>> = {
   stdbuf: { switches: names('oL eL oL0 o0') },
 };
 
-/** A count that an option gives, such as `--nproc_per_node 8`; `gpu`, `auto` and `1:4` are not known. */
-function countOf(options: Options, keys: readonly string[]): Found<number> | undefined {
-  return options.get(...keys) ? options.integer(...keys) : undefined;
+/** The world that the options of a launcher give, such as `--nproc_per_node 8`; `gpu`, `auto` and `1:4` are not known. */
+function worldIn(launcher: Launcher, options: Options, textOf: ReadText): World | undefined {
+  const { counts, world } = launcher;
+  const count = (names: readonly string[] = []) => options.given.integer(...names);
+  const counted = counts && { nodes: count(counts.nodes), perNode: count(counts.perNode), total: count(counts.total) };
+  return counted && { ...world?.(options, textOf), ...defined(counted) };
 }
 
 /** Programs that only start another one, with whether their options are read up to it. */
@@ -238,7 +226,7 @@ class Chain {
   }
 
   #step(args: readonly Arg[]): readonly Arg[] | null {
-    const name = baseName(textOf(args[0]));
+    const name = lastPart(textOf(args[0]) ?? '');
     if (name === 'env') {
       return args.slice(1 + args.slice(1).findIndex((arg) => !/^(-|\w+=)/.test(startOf(arg))));
     }
@@ -286,7 +274,7 @@ class Chain {
     const options = args.slice(0, end);
     this.launchers.push(name);
     const flags = readFlags(options, this.invocation.place, { switches: launcher.switches });
-    const world = withEnvironment(launcher, launcher.world?.(flags.options, this.textOf), this.invocation);
+    const world = withEnvironment(launcher, worldIn(launcher, flags.options, this.textOf), this.invocation);
     if (world) {
       this.#worlds.push(world);
     }
@@ -303,7 +291,7 @@ class Chain {
 
   job(args: readonly Arg[]): Omit<Job, 'world'> {
     const { variables, place } = this.invocation;
-    const program = baseName(textOf(args[0]));
+    const program = lastPart(textOf(args[0]) ?? '');
     const common = {
       launchers: this.launchers,
       configurations: this.#configurations,
@@ -335,7 +323,7 @@ class Chain {
   /** The world that the innermost launcher with a count gives, filled up from the job scheduler. */
   world(scheduled: ReadonlyMap<string, Text>): World {
     const inner = this.#worlds.at(-1);
-    const name = this.launchers.findLast((one) => LAUNCHERS[one]?.world);
+    const name = this.launchers.findLast((one) => LAUNCHERS[one]?.counts);
     if (inner && name !== 'srun' && name !== 'sbatch') {
       return inner;
     }
@@ -363,13 +351,9 @@ function slurm(scheduled: ReadonlyMap<string, Text>, name: string): Found<number
 }
 
 /** The known characters with which an argument begins. */
-function startOf(arg: Arg | undefined): string {
+export function startOf(arg: Arg | undefined): string {
   const first = arg?.kind === 'word' ? arg.text[0] : undefined;
   return textOf(arg) ?? (first?.kind === 'text' ? first.text : '');
-}
-
-function baseName(path: string | null): string {
-  return path?.split('/').at(-1) ?? '';
 }
 
 /** What follows `uv run` and its options. */
@@ -416,7 +400,7 @@ function isUnknown(arg: Arg | undefined): boolean {
 
 /** The program behind a wrapper that is not known; null where there is none. */
 function behindUnknown(name: string, args: readonly Arg[]): readonly Arg[] | null {
-  const at = args.findIndex((arg, index) => index > 0 && PROGRAMS.test(baseName(textOf(arg))));
+  const at = args.findIndex((arg, index) => index > 0 && PROGRAMS.test(lastPart(textOf(arg) ?? '')));
   return at < 0 || !OTHER_WRAPPERS.test(name) ? null : args.slice(at);
 }
 

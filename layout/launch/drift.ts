@@ -5,6 +5,7 @@ import { LineIndex } from '../format/lines';
 import { FRAMEWORKS, type Framework } from '../frameworks';
 import { listsStages } from './importedLayout';
 import type { LaunchPlace, LaunchReading, LaunchValue } from './read';
+import { lastPart } from './sources/paths';
 import type { FactValue } from './value';
 import { effectiveValue, type LayoutValues, layoutFileValues, namedModel, worldOf } from './writtenValues';
 
@@ -23,16 +24,6 @@ export interface Difference {
   readonly message: string;
   /** What the launch file is told, where it writes the value. */
   readonly mirrored: string;
-}
-
-/** One value that is known on both sides. */
-interface Compared {
-  readonly key: KeyPath;
-  readonly mine: FactValue;
-  readonly offset: number | null;
-  readonly theirs: FactValue;
-  readonly source: LaunchPlace | 'default';
-  readonly launchOffset: number | undefined;
 }
 
 /** A layout held against a launch file. */
@@ -85,14 +76,12 @@ export function driftBetween(
     if (mine === undefined || isSilent || source === 'unknown' || same(mine, value)) {
       continue;
     }
-    const place = written?.place.offset ?? null;
-    const found = { key, mine, offset: place, theirs: value, source, launchOffset: offset };
-    differences.push({
+    const found = {
       key,
-      layout: { value: mine, offset: place },
+      layout: { value: mine, offset: written?.place.offset ?? null },
       launch: { value, source, offset: offset ?? null },
-      ...wordsOf(file, text, reading, found),
-    });
+    };
+    differences.push({ ...found, ...wordsOf(file, text, reading, found) });
   }
   const engine = engineDifference(file, text, values, reading);
   return { differences: engine ? [...differences, engine] : differences, unknown };
@@ -157,14 +146,14 @@ function wordsOf(
   file: string,
   text: string,
   reading: LaunchReading,
-  found: Compared,
+  { key, layout: own, launch: other }: Omit<Difference, 'message' | 'mirrored'>,
 ): Pick<Difference, 'message' | 'mirrored'> {
-  const { key, mine, offset, theirs, source } = found;
+  const [{ value: mine, offset }, { value: theirs, source }] = [own, other];
   const name = shortName(key);
   const layout = lastPart(file);
   const launch = lastPart(typeof source === 'string' ? reading.file : source.file);
   const isDefault = typeof source === 'string';
-  const place = isDefault ? '' : ` (${placeName(reading, source, found.launchOffset)}line ${source.line})`;
+  const place = isDefault ? '' : ` (${placeName(reading, source, other.offset)}line ${source.line})`;
   const line = offset === null ? '' : ` (line ${new LineIndex(text).positionAt(offset).line + 1})`;
   const says = (who: string, value: FactValue, at: string) => `${who} says ${name} ${shown(value)}${at}`;
   const leaves = (who: string, value: FactValue) => `${who} leaves ${name} at its default, ${shown(value)}`;
@@ -184,9 +173,9 @@ export function shortName(key: KeyPath): string {
 }
 
 /** The flag, variable or key that a launch file writes in front of a value, with a comma behind it; empty where there is none. */
-function placeName({ files }: LaunchReading, { file }: LaunchPlace, offset: number | undefined): string {
+function placeName({ files }: LaunchReading, { file }: LaunchPlace, offset: number | null): string {
   const text = files.get(file) ?? '';
-  if (offset === undefined || offset >= text.length) {
+  if (offset === null || offset >= text.length) {
     return '';
   }
   const flag = /^(?:#SBATCH\s+)?(--?[A-Za-z][\w-]*)/.exec(text.slice(offset, offset + MAX_NAME))?.[1];
@@ -210,11 +199,6 @@ function nameBefore(before: string): string | undefined {
 
 /** How many characters of a launch file are looked at for the name of a value. */
 const MAX_NAME = 200;
-
-/** The name of a file without its folder. */
-export function lastPart(file: string): string {
-  return file.slice(file.lastIndexOf('/') + 1);
-}
 
 function shown(value: FactValue): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);

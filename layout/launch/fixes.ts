@@ -1,9 +1,10 @@
 import type { Edit } from '../diagnostic';
 import { visible } from '../escape';
 import { applyEdits } from '../format/edit';
-import { type Difference, driftBetween, lastPart, shortName } from './drift';
+import { type Difference, driftBetween, shortName } from './drift';
 import { keyEdit, yamlText } from './layoutEdits';
 import { type LaunchReading, readLaunchFile } from './read';
+import { lastPart } from './sources/paths';
 import type { FactValue } from './value';
 
 /** A layout, and a difference between it and what was read of a launch file. */

@@ -1,6 +1,6 @@
 export { FAMILIES, type FamilyName } from '../frameworks/families';
 export { checkLaunch, type LaunchDiagnostic } from './check';
-export { type Difference, type Drift, driftBetween, lastPart, shortName } from './drift';
+export { type Difference, type Drift, driftBetween, shortName } from './drift';
 export { type DriftCase, type DriftFix, launchFix, layoutFix } from './fixes';
 export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './importedLayout';
 export { launchFilesEdit, type Written, writeFlags } from './layoutEdits';
@@ -12,9 +12,9 @@ export {
   type LaunchReading,
   type LaunchValue,
   readLaunchFile,
-  readLaunchFileAsync,
 } from './read';
 export { HELD_LIMITS, LAUNCH_LIMITS, readLaunch, STARTS_NO_JOB } from './readWithin';
+export { lastPart } from './sources/paths';
 export { parseRecord, type RecordedCommand } from './sources/recordedRun';
 export type { ReadFile } from './sources/shell/interpreter';
 export { type PatternElement, parsePattern } from './sources/shell/patterns';

@@ -6,7 +6,7 @@ import { FLAGS_ALONE, type Job, jobOf, type World } from './commands';
 import { EVIDENCE, type Evidence, type LaunchContext, type LaunchFamily, type NamedFacts } from './family';
 import { describeModel } from './namedModel';
 import { podScript } from './sources/kubernetes';
-import { candidatePaths } from './sources/paths';
+import { candidatePaths, lastPart } from './sources/paths';
 import { pythonCommands } from './sources/python/commands';
 import { type RecordedCommand, recordedRun } from './sources/recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './sources/shell/interpreter';
@@ -89,45 +89,6 @@ export function readLaunchFile(
 /** Names of scripts that load a model for another purpose than training. */
 const OTHER_PURPOSE =
   /(^|[._-])(convert|infer\w*|generat\w*|eval\w*|export|preprocess|quantize|prune|serv(er|ing)|chat)([._-]|$)/i;
-
-/** How often files that a launch file names are fetched, and how many of them at most. */
-const MAX_ROUNDS = 12;
-const MAX_FETCHED = 400;
-
-/**
- * As `readLaunchFile`, for callers that read files asynchronously: the file is read again until every file that it asks for
- * has been fetched.
- * @param fetch gives the text of a file by its path, or null
- */
-export async function readLaunchFileAsync(
-  file: string,
-  text: string,
-  fetch: (path: string) => Promise<string | null>,
-  options: ImportOptions = {},
-): Promise<LaunchReading> {
-  const fetched = new Map<string, string | null>();
-  for (let round = 0; ; round++) {
-    const wanted = new Set<string>();
-    const reading = readLaunchFile(
-      file,
-      text,
-      (path) => {
-        if (!fetched.has(path)) {
-          wanted.add(path);
-        }
-        return fetched.get(path) ?? null;
-      },
-      options,
-    );
-    if (wanted.size === 0 || round === MAX_ROUNDS || fetched.size + wanted.size > MAX_FETCHED) {
-      return reading;
-    }
-    const texts = await Promise.all([...wanted].map(async (path) => [path, await fetch(path)] as const));
-    for (const [path, content] of texts) {
-      fetched.set(path, content);
-    }
-  }
-}
 
 /** How many commands are followed in all to read the branches of a script that compares an argument. */
 const MAX_CHOICE_STEPS = 8_000;
@@ -355,7 +316,7 @@ class Session implements LaunchContext {
         );
       }
     }
-    const trains = same.every((job) => !OTHER_PURPOSE.test((job.script ?? '').split('/').at(-1) ?? ''));
+    const trains = same.every((job) => !OTHER_PURPOSE.test(lastPart(job.script ?? '')));
     return { family: name, jobs: named, trains };
   }
 

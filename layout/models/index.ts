@@ -1,3 +1,4 @@
+import { lastPart } from '../launch/sources/paths';
 import { countOf } from '../rules/numbers';
 import type { ModelFacts, PublicModel } from './facts';
 import table from './table.json';
@@ -85,10 +86,6 @@ export function modelText(name: string): string {
 function plain(name: string): string {
   const path = name.trim().slice(0, MAX_NAME).toLowerCase().replace('meta-llama-3', 'llama-3');
   return path.endsWith('/') ? path.slice(0, -1) : path;
-}
-
-function lastPart(name: string): string {
-  return name.slice(name.lastIndexOf('/') + 1);
 }
 
 /** A name without what names a variant. */

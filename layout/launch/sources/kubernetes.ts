@@ -1,5 +1,5 @@
 import { type Text, textAt } from './shell/words';
-import { at, type Tree, type TreeMap, type TreeScalar } from './tree';
+import { at, itemsOf, type Tree, type TreeMap, type TreeScalar, textAtPath } from './tree';
 
 /** What a Kubernetes job starts in its pods, as a script whose words stand where the manifest has them. */
 export interface PodScript {
@@ -24,56 +24,52 @@ interface Pods {
 /** Where each kind of job has its pods. Sources: kubeflow/trainer, kubeflow/mpi-operator and kubernetes-sigs/jobset, their APIs. */
 const KINDS: Readonly<Record<string, (spec: Tree) => Pods | null>> = {
   PyTorchJob(spec) {
-    const roles = ['Master', 'Worker'].map((role) => at(spec, `pytorchReplicaSpecs.${role}`));
-    const container = roles.map((role) => role && containerIn(at(role, 'template'))).find((one) => one);
-    const nodes = sum(roles.flatMap((role) => (role ? [at(role, 'replicas')] : [])));
-    return container
-      ? { container, nodes, perNode: scalarOf(at(spec, 'nprocPerNode')) ?? gpusOf(container), forTorchrun: true }
-      : null;
+    const roles = ['Master', 'Worker'].flatMap((role) => at(spec, `pytorchReplicaSpecs.${role}`) ?? []);
+    const container = roles.map((role) => containerIn(at(role, 'template'))).find((one) => one);
+    const replicas = roles.map((role) => at(role, 'replicas'));
+    const nodes = combined(replicas, (a, b) => a + b, 0);
+    return podsOf(container, nodes, scalarOf(at(spec, 'nprocPerNode')) ?? gpusOf(container), true);
   },
   MPIJob(spec) {
-    const launcher = at(spec, 'mpiReplicaSpecs.Launcher');
-    const container = launcher && containerIn(at(launcher, 'template'));
-    return container
-      ? {
-          container,
-          nodes: scalarOf(at(spec, 'mpiReplicaSpecs.Worker.replicas')),
-          perNode: scalarOf(at(spec, 'slotsPerWorker')),
-          forTorchrun: false,
-        }
-      : null;
+    const container = containerIn(at(spec, 'mpiReplicaSpecs.Launcher.template'));
+    return podsOf(container, at(spec, 'mpiReplicaSpecs.Worker.replicas'), at(spec, 'slotsPerWorker'), false);
   },
   TrainJob(spec) {
     const container = at(spec, 'trainer');
-    return container
-      ? {
-          container,
-          nodes: scalarOf(at(container, 'numNodes')),
-          perNode: scalarOf(at(container, 'numProcPerNode')) ?? gpusOf(container),
-          forTorchrun: true,
-        }
-      : null;
+    const perNode = scalarOf(at(container, 'numProcPerNode')) ?? gpusOf(container);
+    return podsOf(container, at(container, 'numNodes'), perNode, true);
   },
   JobSet(spec) {
-    const jobs = itemsOf(at(spec, 'replicatedJobs')).flatMap((job) => {
-      const container = containerIn(at(job, 'template.spec.template'));
-      return container ? [{ job, container }] : [];
-    });
-    const [first] = jobs;
-    const counts = first ? [at(first.job, 'replicas'), at(first.job, 'template.spec.parallelism')] : [];
-    return first
-      ? { container: first.container, nodes: productOf(counts), perNode: gpusOf(first.container), forTorchrun: false }
-      : null;
+    const job = itemsOf(at(spec, 'replicatedJobs')).find((one) => containerIn(at(one, JOB_PODS)));
+    const counts = ['replicas', 'template.spec.parallelism'].map((path) => at(job, path));
+    const container = containerIn(at(job, JOB_PODS));
+    return podsOf(
+      container,
+      combined(counts, (a, b) => a * b, 1),
+      gpusOf(container),
+      false,
+    );
   },
 };
 
+const JOB_PODS = 'template.spec.template';
+
+function podsOf(
+  container: Tree | undefined,
+  nodes: Tree | undefined,
+  perNode: Tree | undefined,
+  forTorchrun: boolean,
+): Pods | null {
+  return container ? { container, nodes: scalarOf(nodes), perNode: scalarOf(perNode), forTorchrun } : null;
+}
+
 /** What a manifest starts; null where it is no job of these kinds, or its pods have no command. */
 export function podScript(manifest: string, tree: TreeMap): PodScript | null {
-  const kind = textOf(at(tree, 'kind')) ?? '';
+  const kind = textAtPath(tree, 'kind') ?? '';
   const spec = at(tree, 'spec');
   const pods = spec && Object.hasOwn(KINDS, kind) ? KINDS[kind]?.(spec) : null;
   const words = pods ? [...itemsOf(at(pods.container, 'command')), ...itemsOf(at(pods.container, 'args'))] : [];
-  if (!pods || words.length === 0 || textOf(at(tree, 'apiVersion')) === null) {
+  if (!pods || words.length === 0 || textAtPath(tree, 'apiVersion') === null) {
     return null;
   }
   const { container, nodes, perNode, forTorchrun } = pods;
@@ -86,7 +82,7 @@ export function podScript(manifest: string, tree: TreeMap): PodScript | null {
   const variables = new Map<string, Text>([
     ...counts.flatMap(([name, count]) => (count ? [[name, textAt(String(count.value), count.place)] as const] : [])),
     ...itemsOf(at(container, 'env')).flatMap((entry) => {
-      const [name, value] = [textOf(at(entry, 'name')), scalarOf(at(entry, 'value'))];
+      const [name, value] = [textAtPath(entry, 'name'), scalarOf(at(entry, 'value'))];
       return name !== null && value ? [[name, textAt(String(value.value), value.place)] as const] : [];
     }),
   ]);
@@ -128,17 +124,15 @@ function masked(manifest: string, words: readonly Tree[]): string {
   return characters.join('');
 }
 
-/** The first container of a pod's template. */
-function containerIn(template: Tree | undefined): Tree | null {
-  return (
-    itemsOf(template && at(template, 'spec.containers')).find(
-      (container) => itemsOf(at(container, 'command')).length + itemsOf(at(container, 'args')).length > 0,
-    ) ?? null
+/** The first container of a pod's template that has a command. */
+function containerIn(template: Tree | undefined): Tree | undefined {
+  return itemsOf(at(template, 'spec.containers')).find(
+    (container) => at(container, 'command') ?? at(container, 'args'),
   );
 }
 
 /** The GPUs that a container asks for. */
-function gpusOf(container: Tree): TreeScalar | undefined {
+function gpusOf(container: Tree | undefined): TreeScalar | undefined {
   for (const path of ['resources', 'resourcesPerNode']) {
     for (const kind of ['limits', 'requests']) {
       const amounts = at(container, `${path}.${kind}`);
@@ -155,28 +149,11 @@ function gpusOf(container: Tree): TreeScalar | undefined {
   return undefined;
 }
 
-function itemsOf(tree: Tree | undefined): readonly Tree[] {
-  return tree?.kind === 'list' ? tree.items : [];
-}
-
 function scalarOf(tree: Tree | undefined): TreeScalar | undefined {
   return tree?.kind === 'scalar' && tree.value !== null ? tree : undefined;
 }
 
-function textOf(tree: Tree | undefined): string | null {
-  const scalar = scalarOf(tree);
-  return scalar ? String(scalar.value) : null;
-}
-
-/** The sum of counts, each 1 where it is not written, at the place of the last; undefined where one is no number. */
-function sum(counts: readonly (Tree | undefined)[]): TreeScalar | undefined {
-  return combined(counts, (a, b) => a + b, 0);
-}
-
-function productOf(counts: readonly (Tree | undefined)[]): TreeScalar | undefined {
-  return combined(counts, (a, b) => a * b, 1);
-}
-
+/** Counts as one, each 1 where it is not written, at the place of the last; undefined where they are no number. */
 function combined(
   counts: readonly (Tree | undefined)[],
   join: (a: number, b: number) => number,

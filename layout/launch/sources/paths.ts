@@ -15,6 +15,11 @@ export function joinPath(directory: string, path: string): string {
   return parts.join('/') || (whole.startsWith('/') ? '/' : '.');
 }
 
+/** The name of a file without its folder. */
+export function lastPart(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
+
 /** The directory of a path; `.` for a bare name. */
 export function directoryOf(path: string): string {
   const cut = path.lastIndexOf('/');

@@ -1,6 +1,14 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readOptions, readRows } from '../launch/optionRows';
+import {
+  defaultsIn,
+  defaultsOf,
+  listUnmappedTree,
+  type OptionRow,
+  pathsIn,
+  readOptions,
+  readRows,
+} from '../launch/optionRows';
 import { isOn, Options } from '../launch/options';
 import { at, optionsOf, textAtPath } from '../launch/sources/tree';
 import { derived, Facts, isKnown, mapFound } from '../launch/value';
@@ -99,7 +107,7 @@ const MEGATRON: readonly OptionRow[] = [
   ['optimizer.use_distributed_optimizer', 'megatron_lm_config.megatron_lm_use_distributed_optimizer', 'boolean'],
 ];
 
-const DEFAULTS = /* @__PURE__ */ defaultsOf(accelerate, 'src/accelerate/parallelism_config.py', SIZES);
+const DEFAULTS = /* @__PURE__ */ defaultsOf(accelerate, 'src/accelerate/parallelism_config.py', defaultsIn(SIZES));
 
 const DOCUMENT = {
   evidence: ({ tree }: LaunchDocument) =>

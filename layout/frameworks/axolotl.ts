@@ -1,5 +1,5 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
-import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import { defaultsIn, defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { textOf } from '../launch/sources/shell/words';
 import { at } from '../launch/sources/tree';
 import { Facts } from '../launch/value';
@@ -37,7 +37,7 @@ const OPTIONS: readonly OptionRow[] = [
 const DEFAULTS = /* @__PURE__ */ defaultsOf(
   axolotl,
   'src/axolotl/utils/schemas/config.py, src/axolotl/utils/distributed.py',
-  OPTIONS,
+  defaultsIn(OPTIONS),
 );
 
 const DOCUMENT = {

@@ -1,11 +1,11 @@
 import { countOption, environmentOption, type Job, type World, worldByDefault } from '../launch/commands';
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
-import { defaultsIn, listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
+import { defaultsIn, defaultsOf, listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
 import { isOn, type Option, Options } from '../launch/options';
 import { textOf } from '../launch/sources/shell/words';
 import { at, optionsOf, type TreeMap } from '../launch/sources/tree';
-import { type Defaults, Facts, type Found, isKnown } from '../launch/value';
+import { Facts, type Found, isKnown } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import { type Framework, REPLICATE, shardDegree, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -62,11 +62,10 @@ export const swiftTransformers: Framework = {
   example: 'layout: 1\ncluster: {nodes: 2, gpus_per_node: 8}\nlaunch: {family: ms-swift, engine: transformers}\n',
 };
 
-const DEFAULTS: Defaults = {
-  framework: 'ms-swift',
-  version: 'main 3602360a56',
-  source: 'swift/megatron/arguments/megatron_args.py',
-  values: {
+const DEFAULTS = /* @__PURE__ */ defaultsOf(
+  SWIFT,
+  'swift/megatron/arguments/megatron_args.py',
+  {
     ...DEGREES,
     'parallelism.expt_tp': 1,
     'optimizer.use_distributed_optimizer': true,
@@ -81,8 +80,8 @@ const DEFAULTS: Defaults = {
     'fsdp.enabled': false,
   },
   // swift/cli/main.py
-  world: { nodes: 1, perNode: null },
-};
+  { nodes: 1, perNode: null },
+);
 
 /** Options of Hugging Face's trainer. */
 const TRANSFORMERS_OPTIONS: readonly OptionRow[] = [
@@ -90,12 +89,7 @@ const TRANSFORMERS_OPTIONS: readonly OptionRow[] = [
   ['batch.gradient_accumulation_steps', 'gradient_accumulation_steps', 'integer'],
 ];
 
-const TRANSFORMERS: Defaults = {
-  framework: 'ms-swift',
-  version: 'main 3602360a56',
-  source: 'swift/trainers/arguments.py',
-  values: defaultsIn(TRANSFORMERS_OPTIONS),
-};
+const TRANSFORMERS = /* @__PURE__ */ defaultsOf(SWIFT, 'swift/trainers/arguments.py', defaultsIn(TRANSFORMERS_OPTIONS));
 
 const DIALECT: Dialect = { defaults: DEFAULTS, switches: 'value', expertTpIsTp: false, modelElsewhere: true };
 

@@ -1,5 +1,5 @@
 import type { LaunchDocument, LaunchFamily } from '../launch/family';
-import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import { defaultsIn, defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { at, optionsOf } from '../launch/sources/tree';
 import { derived, type FactPath, Facts, isKnown, mapFound, product } from '../launch/value';
 import { deriveFromWorld, setAccumulatedBatch, setWorld } from '../launch/world';
@@ -133,7 +133,7 @@ const OPTIONS: readonly OptionRow[] = [
   ['sequence.max_seq_len', 'model.model_config.max_position_embeddings', 'integer'],
 ];
 
-const DEFAULTS = /* @__PURE__ */ defaultsOf(nanotron, 'src/nanotron/config/parallelism_config.py', OPTIONS);
+const DEFAULTS = /* @__PURE__ */ defaultsOf(nanotron, 'src/nanotron/config/parallelism_config.py', defaultsIn(OPTIONS));
 
 /** The degrees that make up the world: ep borrows its ranks. */
 const WORLD: readonly FactPath[] = ['parallelism.dp', 'parallelism.pp', 'parallelism.tp', 'parallelism.cp'];

@@ -2,21 +2,12 @@ import type { Job } from '../launch/commands';
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import type { LayoutWriter } from '../launch/layoutWriter';
-import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import { defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { isOn, Options } from '../launch/options';
 import { type Inherited, inherited } from '../launch/sources/inheritance';
 import { applyOverrides, resolveReferences } from '../launch/sources/omegaconf';
 import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
-import {
-  type Defaults,
-  derived,
-  Facts,
-  type FactValue,
-  type Found,
-  isKnown,
-  mapFound,
-  type Reason,
-} from '../launch/value';
+import { derived, Facts, type FactValue, type Found, isKnown, mapFound, type Reason } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import { type CheckpointFact, type Framework, parallelDegree, type Sizes, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -125,12 +116,7 @@ function worldWords({ tp = 1, cp = 1, pp = 1 }: Sizes, world: number): string {
     : `World size (${world}) must be divisible by PP * CP * TP (${product}). The data parallel size (DP = world_size / (PP * CP * TP)) must be a positive integer. Current DP would be ${world}/${product} = ${ratio.toFixed(6)}, which is not an integer. Please adjust your cluster size or parallelism parameters.`;
 }
 
-const DEFAULTS: Defaults = {
-  framework: 'NeMo-RL',
-  version: 'main 7ea279abfb',
-  source: 'examples/configs/grpo_math_1B.yaml',
-  values: {},
-};
+const DEFAULTS = /* @__PURE__ */ defaultsOf(NEMO_RL, 'examples/configs/grpo_math_1B.yaml', {});
 
 const DIALECT: Dialect = {
   defaults: DEFAULTS,

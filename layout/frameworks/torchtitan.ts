@@ -2,7 +2,15 @@ import { environmentCount, environmentOption, hasFlag, type Job, type World, wor
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import type { LayoutWriter } from '../launch/layoutWriter';
-import { defaultsOf, listUnmapped, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import {
+  defaultsIn,
+  defaultsOf,
+  listUnmapped,
+  listUnmappedTree,
+  type OptionRow,
+  pathsIn,
+  readRows,
+} from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
 import { CALLEE, pythonRecipes, RETURN } from '../launch/sources/python/module';
 import { parseTomlTree } from '../launch/sources/toml';
@@ -153,7 +161,7 @@ const TOKENS = [
 const DEFAULTS = /* @__PURE__ */ defaultsOf(
   torchtitan,
   'torchtitan/config/configs.py, torchtitan/distributed/parallel_dims.py, run_train.sh',
-  TITAN_OPTIONS,
+  defaultsIn(TITAN_OPTIONS),
   { nodes: 1, perNode: 8 },
 );
 

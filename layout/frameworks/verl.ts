@@ -2,12 +2,12 @@ import { type Job, worldByDefault } from '../launch/commands';
 import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import type { LayoutWriter } from '../launch/layoutWriter';
-import { defaultsIn, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
+import { defaultsIn, defaultsOf, listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { isOn, Options } from '../launch/options';
 import { applyOverrides, resolveReferences } from '../launch/sources/omegaconf';
 import { textOf } from '../launch/sources/shell/words';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
-import { type Defaults, derived, Facts, type FactValue, type Found, isKnown, type Reason } from '../launch/value';
+import { derived, Facts, type FactValue, type Found, isKnown, type Reason } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import { type CheckpointFact, type Framework, REPLICATE, shardDegree, sized, ULYSSES } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -172,13 +172,12 @@ const ULYSSES_SIZE = 'ulysses_sequence_parallel_size';
 const ACTOR = 'actor_rollout_ref.actor';
 const ROLLOUT = 'actor_rollout_ref.rollout';
 
-const DEFAULTS: Defaults = {
-  framework: 'verl',
-  version: 'main b178a3cd56',
-  source: 'verl/trainer/config/engine/megatron.yaml, verl/trainer/config/ppo_trainer.yaml',
-  values: { ...DEGREES, 'sequence.sequence_parallel': true, 'optimizer.use_distributed_optimizer': true },
-  world: { nodes: 1, perNode: 8 },
-};
+const DEFAULTS = /* @__PURE__ */ defaultsOf(
+  VERL,
+  'verl/trainer/config/engine/megatron.yaml, verl/trainer/config/ppo_trainer.yaml',
+  { ...DEGREES, 'sequence.sequence_parallel': true, 'optimizer.use_distributed_optimizer': true },
+  { nodes: 1, perNode: 8 },
+);
 
 /** The rollout engine's settings; its degrees are read by all of their names. */
 const ROLLOUT_OPTIONS: readonly OptionRow[] = [
@@ -189,12 +188,11 @@ const ROLLOUT_OPTIONS: readonly OptionRow[] = [
   ['phases.rollout.ep', `${ROLLOUT}.expert_parallel_size`, 'integer', 1],
 ];
 
-const ROLLOUT_DEFAULTS: Defaults = {
-  framework: 'verl',
-  version: 'main b178a3cd56',
-  source: 'verl/trainer/config/rollout/rollout.yaml',
-  values: /* @__PURE__ */ defaultsIn(ROLLOUT_OPTIONS),
-};
+const ROLLOUT_DEFAULTS = /* @__PURE__ */ defaultsOf(
+  VERL,
+  'verl/trainer/config/rollout/rollout.yaml',
+  defaultsIn(ROLLOUT_OPTIONS),
+);
 
 const DIALECT: Dialect = {
   defaults: DEFAULTS,

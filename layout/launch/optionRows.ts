@@ -65,10 +65,10 @@ export function defaultsIn(rows: readonly OptionRow[]): Defaults['values'] {
 export function defaultsOf(
   { title, revision }: { readonly title: string; readonly revision: string },
   source: string,
-  rows: readonly OptionRow[],
+  values: Defaults['values'],
   world?: Defaults['world'],
 ): Defaults {
-  return { framework: title, version: `main ${revision}`, source, values: defaultsIn(rows), ...(world && { world }) };
+  return { framework: title, version: `main ${revision}`, source, values, ...(world && { world }) };
 }
 
 /** The rows that are written, in their order. */

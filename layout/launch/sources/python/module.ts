@@ -1,4 +1,4 @@
-import { setAt, type Tree, type TreeMap, type TreeScalar } from '../tree';
+import { setAt, type Tree, type TreeMap, type TreeScalar, textAtPath } from '../tree';
 import { TooMuchWork } from '../workLimit';
 import { type Argument, type Call, type Expression, expressionOf, MAX_NAMES } from './expressions';
 import { type Line, nesting, pythonLines, type Token } from './tokens';
@@ -219,14 +219,15 @@ class Module {
       before.value === after.value &&
       !before.unknown &&
       !after.unknown;
-    return isSame ? after : this.#conditional(after);
+    return isSame ? after : this.#opened(after, 'a condition of the Python code');
   }
 
-  #conditional(tree: Tree): Tree {
+  /** A value of which each part may be another. */
+  #opened(tree: Tree, unknown: string): Tree {
     this.#spend(1);
     return tree.kind === 'map'
-      ? { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, this.#conditional(value)])) }
-      : { kind: 'scalar', value: null, place: tree.place, unknown: 'a condition of the Python code' };
+      ? { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, this.#opened(value, unknown)])) }
+      : { kind: 'scalar', value: null, place: tree.place, unknown };
   }
 
   #statement(tokens: readonly Token[], variables: Variables, depth: number): void {
@@ -300,18 +301,13 @@ class Module {
       );
       const changed =
         (parameter && after?.get(parameter.name)) ??
-        (isMaker(callee) || READERS.test(callee.at(-1) ?? '') ? null : this.#changed(before, callee));
+        (isMaker(callee) || READERS.test(callee.at(-1) ?? '')
+          ? null
+          : this.#opened(before, `${callee.join('.')}, which may change it`));
       if (changed) {
         this.#set(value.path, changed, variables);
       }
     }
-  }
-
-  #changed(tree: Tree, callee: readonly string[]): Tree {
-    this.#spend(1);
-    return tree.kind === 'map'
-      ? { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, this.#changed(value, callee)])) }
-      : { kind: 'scalar', value: null, place: tree.place, unknown: `${callee.join('.')}, which may change it` };
   }
 
   #arguments(
@@ -462,6 +458,11 @@ const BLOCKS: ReadonlySet<string> = new Set(
 /** Whether a call makes an object, by the name of a class. */
 function isMaker(callee: readonly string[]): boolean {
   return /^[A-Z]/.test(callee.at(-1) ?? '') || callee.at(-1) === 'dict';
+}
+
+/** Whether a value was made by a call of a class or function with a name, such as `ModuleGridSpec(...)`. */
+export function isCallOf(tree: Tree, name: string): tree is TreeMap {
+  return textAtPath(tree, CALLEE)?.split('.').at(-1) === name;
 }
 
 /** Functions that take a configuration as it is: they print it, or run the training with it. */

@@ -1,4 +1,4 @@
-import { environmentCount, environmentOption, type Job, type World } from '../launch/commands';
+import { environmentOf, type Job, type World } from '../launch/commands';
 import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/family';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { textOf } from '../launch/sources/shell/words';
@@ -77,7 +77,8 @@ function isTraining({ program, script, args }: Job): boolean {
 
 /** Whether a command trains on Megatron Core: its environment says so, or its configuration has degrees. */
 function isOnMegatron(job: Job, context: LaunchContext): boolean {
-  const switches = ['USE_MCA', 'USE_MEGATRON_BRIDGE'].map((name) => environmentOption(job, name)?.values[0]);
+  const environment = environmentOf(job);
+  const switches = ['USE_MCA', 'USE_MEGATRON_BRIDGE'].map((name) => environment.get(name)?.values[0]);
   return (
     switches.some((value) => /^(1|true|y)$/i.test(value ?? '')) ||
     configurationsOf(job).some((path) => {
@@ -99,10 +100,11 @@ function readConfiguration(tree: TreeMap, job: Job | null): Facts {
 }
 
 function worldOf(job: Job): World {
+  const environment = environmentOf(job);
   return job.launchers.length > 0
     ? job.world
     : {
-        nodes: environmentCount(job, 'NNODES', { value: 1, source: 'default' }),
-        perNode: environmentCount(job, 'NPROC_PER_NODE', { unknown: { variable: 'NPROC_PER_NODE' } }),
+        nodes: environment.integer('NNODES') ?? { value: 1, source: 'default' },
+        perNode: environment.integer('NPROC_PER_NODE') ?? { unknown: { variable: 'NPROC_PER_NODE' } },
       };
 }

@@ -1,4 +1,4 @@
-import { countOption, environmentOption, FLAGS_ALONE, hasFlag, type Job } from '../launch/commands';
+import { environmentOf, FLAGS_ALONE, hasFlag, type Job } from '../launch/commands';
 import type { LaunchContext, LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import type { LayoutWriter } from '../launch/layoutWriter';
@@ -133,12 +133,11 @@ export function readMegatronCommand(job: Job, dialect: Dialect, facts: Facts, ow
   readMegatron(options, dialect, facts);
   listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...own]), facts);
   setWorld(facts, job.world);
-  const domain = environmentOption(job, 'NVLINK_DOMAIN_SIZE');
-  if (domain && facts.get('cluster.nodes') && facts.get('cluster.gpus_per_node')) {
-    facts.set('cluster.gpus_per_nvlink_domain', countOption(domain, 'NVLINK_DOMAIN_SIZE'));
+  const environment = environmentOf(job);
+  if (facts.get('cluster.nodes') && facts.get('cluster.gpus_per_node')) {
+    facts.set('cluster.gpus_per_nvlink_domain', environment.integer('NVLINK_DOMAIN_SIZE'));
   }
-  const queues = environmentOption(job, QUEUES);
-  facts.set(`environment.${QUEUES}`, queues ? countOption(queues, QUEUES) : undefined);
+  facts.set(`environment.${QUEUES}`, environment.integer(QUEUES));
   deriveFromWorld(facts);
   deriveGlobalBatch(facts);
   return options;

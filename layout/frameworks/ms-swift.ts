@@ -1,11 +1,11 @@
-import { countOption, environmentOption, type Job, type World, worldByDefault } from '../launch/commands';
+import { environmentOf, type Job, type World, worldByDefault } from '../launch/commands';
 import type { LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import { defaultsIn, defaultsOf, listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
-import { isOn, type Option, Options } from '../launch/options';
+import { isOn, Options } from '../launch/options';
 import { textOf } from '../launch/sources/shell/words';
 import { at, optionsOf, type TreeMap } from '../launch/sources/tree';
-import { Facts, type Found, isKnown } from '../launch/value';
+import { Facts, isKnown } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import { type Framework, REPLICATE, shardDegree, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -131,7 +131,7 @@ export const swiftLaunch: LaunchFamily<'ms-swift'> = {
       const path = positional[0]?.text ?? options.get('config')?.values[0];
       const found = path ? (context.findTree(path)?.tree ?? null) : null;
       const flags = new Options(options.entries, path && !found ? { missing: `file ${path}` } : options.blocked);
-      return readSwift(found, flags, trainerOf(job) ?? 'megatron', (name) => environmentOption(job, name), job.world);
+      return readSwift(found, flags, trainerOf(job) ?? 'megatron', environmentOf(job), job.world);
     },
   },
   /** The YAML file of a Megatron command; with Ray, the trainer's settings stand under `train`. */
@@ -144,19 +144,19 @@ export const swiftLaunch: LaunchFamily<'ms-swift'> = {
       )
         ? 'entry'
         : null,
-    read: ({ tree }) => readSwift(tree, new Options(new Map(), null), 'megatron', () => null),
+    read: ({ tree }) => readSwift(tree, new Options(new Map(), null), 'megatron', new Options(new Map(), null)),
   },
 };
 
 /**
- * @param environment a variable that the command sets
+ * @param environment the variables that the command sets
  * @param launched the world of a launcher in front of the trainer's own script
  */
 function readSwift(
   tree: TreeMap | null,
   flags: Options,
   trainer: Trainer,
-  environment: (name: string) => Option | null,
+  environment: Options,
   launched: World = {},
 ): Facts {
   const facts = new Facts();
@@ -174,15 +174,12 @@ function readSwift(
   }
   readOptions(options, OPTIONS, facts);
   readAdapters(options, facts);
-  const count = (name: string, otherwise: Found<number> | undefined): Found<number> | undefined => {
-    const option = environment(name) ?? own?.get(name);
-    return option ? countOption(option, name) : otherwise;
-  };
+  const count = (name: string) => environment.integer(name) ?? own?.integer(name);
   const gpus = isOn(options.boolean('use_ray')) || train?.has('gpus') ? train?.integer('gpus') : undefined;
   const isLaunched = Object.values(launched).some((found) => found !== undefined);
   const counted: World = {
-    nodes: count('NNODES', worldByDefault(DEFAULTS).nodes),
-    perNode: count('NPROC_PER_NODE', { unknown: { variable: 'NPROC_PER_NODE' } }),
+    nodes: count('NNODES') ?? worldByDefault(DEFAULTS).nodes,
+    perNode: count('NPROC_PER_NODE') ?? { unknown: { variable: 'NPROC_PER_NODE' } },
   };
   setWorld(facts, gpus ? { total: gpus } : isLaunched ? launched : counted);
   if (trainer === 'megatron') {

@@ -1,8 +1,8 @@
-import { environmentCount, environmentOption, type Job, type World } from '../launch/commands';
+import { environmentOf, type Job, type World } from '../launch/commands';
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import { listUnmappedTree } from '../launch/optionRows';
-import { type Option, Options } from '../launch/options';
+import { Options } from '../launch/options';
 import { type Inherited, inherited } from '../launch/sources/inheritance';
 import { applyOverrides } from '../launch/sources/omegaconf';
 import { textOf } from '../launch/sources/shell/words';
@@ -142,7 +142,7 @@ function pathOf(job: Job): string | null {
     return null;
   }
   const { options } = readFlags(job.args, job.place);
-  const path = environmentOption(job, 'EXP')?.values[0] ?? options.get('config', 'exp')?.values[0];
+  const path = environmentOf(job).get('EXP')?.values[0] ?? options.get('config', 'exp')?.values[0];
   return path && /\.ya?ml$/.test(path) ? path : null;
 }
 
@@ -164,8 +164,8 @@ function trainerOf(tree: TreeMap): TreeMap | undefined {
 
 function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Job | null): Facts {
   const facts = new Facts();
-  const source: Source = { context, variable: (name) => (job ? environmentOption(job, name) : null) };
-  const whole = extended({ tree: resolveEnvironment(tree, source), file }, source);
+  const source: Source = { context, variables: job ? environmentOf(job) : new Options(new Map(), null) };
+  const whole = extended({ tree: resolveMap(tree, source), file }, source);
   const experiment = whole.tree;
   const trainer = trainerOf(experiment) ?? experiment;
   const framework = textAtPath(trainer, 'framework') ?? 'megatron';
@@ -182,7 +182,6 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
   const missing = lost ?? flags?.blocked ?? null;
   if (framework === 'torchtitan') {
     readTitanTree(merged, missing, facts);
-    facts.engine = 'torchtitan';
     facts.engine = 'torchtitan';
   } else if (/^(megatron|megatron_bridge)$/.test(framework)) {
     readMegatron(optionsOf(merged, missing), DIALECT, facts);
@@ -221,17 +220,18 @@ function worldOf(job: Job | null): World {
     const unknown = 'the world: NNODES x GPUS_PER_NODE of the launcher';
     return { nodes: { unknown }, perNode: { unknown } };
   }
+  const environment = environmentOf(job);
   return {
-    nodes: environmentCount(job, 'NNODES', { value: 1, source: 'default' }),
-    perNode: environmentCount(job, 'GPUS_PER_NODE', { value: 8, source: 'default' }),
+    nodes: environment.integer('NNODES') ?? { value: 1, source: 'default' },
+    perNode: environment.integer('GPUS_PER_NODE') ?? { value: 8, source: 'default' },
   };
 }
 
 /** Where presets and variables of the environment are looked for. */
 interface Source {
   readonly context: LaunchContext;
-  /** A variable that the launch script sets; null where it sets none of the name. */
-  readonly variable: (name: string) => Option | null;
+  /** The variables that the launch script sets. */
+  readonly variables: Options;
 }
 
 interface Preset {
@@ -247,42 +247,37 @@ function preset(trainer: TreeMap, key: string, framework: string, file: string, 
     return { tree: null, missing: value?.kind === 'scalar' && value.unknown ? value.unknown : null };
   }
   const whole = /\.ya?ml$/.test(name) ? name : `${name}.yaml`;
-  return presetFile(`primus/configs/${key === 'config' ? 'modules' : 'models'}/${framework}/${whole}`, file, source);
-}
-
-function presetFile(path: string, from: string, source: Source): Preset {
-  const found = environmentOf(source.context.findTree(path, from), source);
+  const path = `primus/configs/${key === 'config' ? 'modules' : 'models'}/${framework}/${whole}`;
+  const found = resolvedFile(path, file, source);
   return found ? extended(found, source) : { tree: null, missing: { missing: `preset ${path}` } };
 }
 
 /** A file over those that its `extends` names (primus/core/config/yaml_loader.py). */
 function extended(found: { readonly tree: TreeMap; readonly file: string }, source: Source): Inherited {
-  return inherited(found, 'extends', 'preset', (path, from) =>
-    environmentOf(source.context.findTree(path, from), source),
-  );
+  return inherited(found, 'extends', 'preset', (path, from) => resolvedFile(path, from, source));
 }
 
-function environmentOf<Found extends { readonly tree: TreeMap }>(found: Found | null, source: Source): Found | null {
-  return found && { ...found, tree: resolveEnvironment(found.tree, source) };
+function resolvedFile(path: string, from: string, source: Source) {
+  const found = source.context.findTree(path, from);
+  return found && { ...found, tree: resolveMap(found.tree, source) };
 }
 
 /**
  * `${VAR:default}` is the variable or the default, with one colon; `${VAR}` must be given (primus/core/config/yaml_loader.py).
  */
-function resolveEnvironment(tree: TreeMap, source: Source): TreeMap {
-  const resolved = resolveTree(tree, source);
-  return resolved.kind === 'map' ? resolved : tree;
+function resolveMap(map: TreeMap, source: Source): TreeMap {
+  return { ...map, entries: new Map([...map.entries].map(([name, value]) => [name, resolveTree(value, source)])) };
 }
 
 function resolveTree(tree: Tree, source: Source): Tree {
-  const inner = (value: Tree) => resolveTree(value, source);
-  if (tree.kind === 'map') {
-    return { ...tree, entries: new Map([...tree.entries].map(([name, value]) => [name, inner(value)])) };
-  }
-  return tree.kind === 'list' ? { ...tree, items: tree.items.map(inner) } : resolveScalar(tree, source);
+  return tree.kind === 'map'
+    ? resolveMap(tree, source)
+    : tree.kind === 'list'
+      ? { ...tree, items: tree.items.map((item) => resolveTree(item, source)) }
+      : resolveScalar(tree, source);
 }
 
-function resolveScalar(scalar: TreeScalar, { variable }: Source): TreeScalar {
+function resolveScalar(scalar: TreeScalar, { variables }: Source): TreeScalar {
   const { value } = scalar;
   if (typeof value !== 'string' || !value.includes('${')) {
     return scalar;
@@ -292,7 +287,7 @@ function resolveScalar(scalar: TreeScalar, { variable }: Source): TreeScalar {
   const text = value.replace(
     /\$\{([^:{}]{1,64})(?::([^}]{0,128}))?\}/g,
     (_, name: string, otherwise: string | undefined) => {
-      const set = variable(name);
+      const set = variables.get(name);
       const found = set ? set.values[0] : otherwise;
       place = set?.places[0] ?? place;
       unknown ??= typeof found === 'string' ? undefined : (set?.unknown ?? { variable: name });

@@ -1,4 +1,4 @@
-import { environmentCount, environmentOption, hasFlag, type Job, type World, worldByDefault } from '../launch/commands';
+import { environmentOf, hasFlag, type Job, type World, worldByDefault } from '../launch/commands';
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import type { LayoutWriter } from '../launch/layoutWriter';
@@ -310,7 +310,7 @@ const MODULES = ['torchtitan/models', 'torchtitan/experiments', 'torchtitan/expe
 /** What an option says, or else the variable that the launcher script hands on. */
 function optionOrVariable(flag: string, variable: string, job: Job, options: Options): string | null {
   const given = options.given.string(flag);
-  return isKnown(given) ? given.value : (environmentOption(job, variable)?.values[0] ?? null);
+  return isKnown(given) ? given.value : (environmentOf(job).get(variable)?.values[0] ?? null);
 }
 
 /** The trainer of a configuration: of reinforcement learning it is a part. */
@@ -328,7 +328,7 @@ function blockOf(tree: Tree): string | null {
 /** torchtitan's launcher starts NGPU (8) processes. */
 function worldOf(job: Job): World {
   const { nodes, perNode } = worldByDefault(DEFAULTS);
-  return isLauncher(job) ? { nodes, perNode: environmentCount(job, 'NGPU', perNode) } : job.world;
+  return isLauncher(job) ? { nodes, perNode: environmentOf(job).integer('NGPU') ?? perNode } : job.world;
 }
 
 function scalarOption({ values, places, place, unknown }: Option): Tree {

@@ -1,7 +1,8 @@
 import { memoizeRecent } from '../memoize';
 import { readFlags } from './flags';
-import { integerOf, type Option, type Options } from './options';
+import { integerOf, type Option, Options } from './options';
 import { lastPart } from './sources/paths';
+import type { ReadFile } from './sources/shell/interpreter';
 import type { Invocation } from './sources/shell/shell';
 import {
   type Arg,
@@ -56,11 +57,8 @@ interface Launcher {
   /** The options that say its world, by their names. */
   readonly counts?: { readonly [P in keyof World]?: readonly string[] };
   /** What else says it: the files that options name, and what is taken where none is given. */
-  readonly world?: (options: Options, textOf: ReadText) => World;
+  readonly world?: (options: Options, textOf: ReadFile) => World;
 }
-
-/** The text of a file that a command names; null where there is none. */
-export type ReadText = (path: string) => string | null;
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
@@ -119,7 +117,7 @@ const LAUNCHERS: Readonly<Record<string, Launcher>> = {
 };
 
 /** The world that the options of a launcher give, such as `--nproc_per_node 8`; `gpu`, `auto` and `1:4` are not known. */
-function worldIn(launcher: Launcher, options: Options, textOf: ReadText): World | undefined {
+function worldIn(launcher: Launcher, options: Options, textOf: ReadFile): World | undefined {
   const { counts, world } = launcher;
   const count = (names: readonly string[] = []) => options.given.integer(...names);
   const counted = counts && { nodes: count(counts.nodes), perNode: count(counts.perNode), total: count(counts.total) };
@@ -147,7 +145,7 @@ const PROGRAMS = /^(torchrun|python[\d.]*|accelerate|deepspeed|srun|mpirun|msrun
  * The machines of the file that `deepspeed --hostfile` names: `worker-1 slots=8` a line (deepspeed/launcher/runner.py). Nothing
  * where they have unequal slots, or where other options choose among them.
  */
-function hostsOf(options: Options, textOf: ReadText): World {
+function hostsOf(options: Options, textOf: ReadFile): World {
   const named = options.get('hostfile', 'H');
   const [path, place] = [named?.values[0], named?.place];
   const isFiltered = ['include', 'i', 'exclude', 'e'].some((name) => options.has(name));
@@ -178,7 +176,7 @@ function localOf(options: Options): World {
 export function jobOf(
   invocation: Invocation,
   scheduled: ReadonlyMap<string, Text>,
-  textOf: ReadText = () => null,
+  textOf: ReadFile = () => null,
 ): Job {
   const chain = new Chain(invocation, textOf);
   chain.peel(invocation.outer);
@@ -209,7 +207,7 @@ class Chain {
 
   constructor(
     readonly invocation: Invocation,
-    readonly textOf: ReadText,
+    readonly textOf: ReadFile,
   ) {}
 
   /** Removes the launchers from the front of a command. */
@@ -413,46 +411,26 @@ function withEnvironment(
   if (launcher !== TORCHRUN || !world) {
     return world;
   }
-  const count = (name: string) => {
-    const option = variableOption(variables, name, place);
-    return option ? countOption(option, name) : undefined;
-  };
+  const environment = environmentOf({ variables, place });
   const isOpen = (found: Found<number> | undefined) => !found || (isKnown(found) && found.source === 'default');
   return {
     ...world,
-    nodes: (isOpen(world.nodes) ? count('PET_NNODES') : undefined) ?? world.nodes,
-    perNode: (isOpen(world.perNode) ? count('PET_NPROC_PER_NODE') : undefined) ?? world.perNode,
+    nodes: (isOpen(world.nodes) ? environment.integer('PET_NNODES') : undefined) ?? world.nodes,
+    perNode: (isOpen(world.perNode) ? environment.integer('PET_NPROC_PER_NODE') : undefined) ?? world.perNode,
   };
 }
 
-/** A variable of the environment of a job as an option, such as `NPROC_PER_NODE`. */
-export function environmentOption(job: Job, name: string): Option | null {
-  return variableOption(job.variables, name, job.place);
-}
-
-function variableOption(variables: Job['variables'], name: string, otherwise: Place): Option | null {
-  const variable = variables.get(name);
-  if (variable?.kind !== 'scalar') {
-    return null;
-  }
-  const place = placeOf(variable.text) ?? otherwise;
-  return { values: [literal(variable.text)], places: [place], place, unknown: whyUnknown(variable.text) };
-}
-
-/** A count that an option gives. */
-export function countOption({ values, places, place, unknown }: Option, name: string): Found<number> {
-  const value = integerOf(values[0] ?? null);
-  return value === null ? { unknown: unknown ?? `the value of ${name}` } : { value, source: places[0] ?? place };
-}
-
-/** A count that the environment of a command gives. */
-export function environmentCount(
-  job: Job,
-  name: string,
-  otherwise: Found<number> | undefined,
-): Found<number> | undefined {
-  const option = environmentOption(job, name);
-  return option ? countOption(option, name) : otherwise;
+/** The variables of the environment of a command as options, such as `NPROC_PER_NODE`. */
+export function environmentOf({ variables, place: otherwise }: Pick<Job, 'variables' | 'place'>): Options {
+  const entries = [...variables].flatMap(([name, variable]): [string, Option][] => {
+    if (variable.kind !== 'scalar') {
+      return [];
+    }
+    const place = placeOf(variable.text) ?? otherwise;
+    const values = [literal(variable.text)];
+    return [[name, { values, places: [place], place, unknown: whyUnknown(variable.text) }]];
+  });
+  return new Options(new Map(entries), null);
 }
 
 /** A world that nothing else says, by the defaults of a framework's launcher. */

@@ -84,9 +84,9 @@ export function pathsIn(rows: readonly OptionRow[], ...others: readonly string[]
 
 /** Lists the options of a command line for which a layout has no key. */
 export function listUnmapped(options: Options, mapped: ReadonlySet<string>, facts: Facts): void {
-  for (const [name, { values, place }] of options.entries) {
+  for (const [name, option] of options.entries) {
     if (!mapped.has(name)) {
-      facts.unmapped.push({ name, value: values.includes(null) ? null : values.join(' '), place });
+      facts.leave(name, option);
     }
   }
 }
@@ -107,11 +107,7 @@ export function listUnmappedTree(
     if (value.kind === 'map') {
       listUnmappedTree(value, path, mapped, facts);
     } else if (option && !mapped.has(path) && !mapped.has(name)) {
-      facts.unmapped.push({
-        name: path,
-        value: option.values.includes(null) ? null : option.values.join(' '),
-        place: option.place,
-      });
+      facts.leave(path, option);
     }
   }
 }

@@ -1,5 +1,6 @@
 import type { KeyPath } from '../format/keys';
 import type { Engine } from '../frameworks/framework';
+import type { Option } from './options';
 
 /** Where a value is written: a file and a UTF-16 offset into its text. */
 export interface Place {
@@ -153,6 +154,11 @@ export class Facts {
     for (const [key, value] of entriesOf<FactPath, FactValue>(table.values)) {
       this.setDefault(key, value);
     }
+  }
+
+  /** Lists an option for which a layout has no key. */
+  leave(name: string, { values, place }: Pick<Option, 'values' | 'place'>): void {
+    this.unmapped.push({ name, value: values.includes(null) ? null : values.join(' '), place });
   }
 
   /** Notes what may set values and could not be read. */

@@ -35,7 +35,7 @@ export type ExportTarget = keyof typeof FORMS;
 /** What a layout can be written as. */
 export const EXPORT_TARGETS = Object.keys(FORMS) as readonly ExportTarget[];
 
-/** Forms that start the ranks, and so can record them. */
+/** Forms that start the ranks of Megatron-LM, and so can record them. */
 export const RECORDED_TARGETS = ['torchrun', 'sbatch', 'mimo-args'] as const satisfies readonly ExportTarget[];
 
 /** Whether a form starts the ranks. */
@@ -55,9 +55,6 @@ const WITH_NODES: ReadonlySet<ExportTarget> = new Set([
 
 /** Forms whose ranks torchrun starts. */
 const STARTED_BY_TORCHRUN: ReadonlySet<ExportTarget> = new Set(['torchrun', 'mimo-args', 'torchtitan']);
-
-/** Forms that start Megatron-LM. */
-const STARTS_MEGATRON: ReadonlySet<ExportTarget> = new Set(['torchrun', 'sbatch', 'mimo-args']);
 
 /** A layout in another form. */
 export interface Exported {
@@ -129,7 +126,7 @@ function notesOf({ values, settings, notes }: LayoutWriter, target: ExportTarget
     ...(needsHost
       ? ['Start the command on each node, with MASTER_ADDR set to the first: a layout names no host.']
       : []),
-    ...(STARTS_MEGATRON.has(target)
+    ...(isRecordedTarget(target)
       ? ['Add what a layout does not say: data, tokenizer, learning rate and number of steps.']
       : []),
     ...(target === 'sbatch' && settings.sbatch === undefined

@@ -91,7 +91,7 @@ export type KeySpec =
 export type Keys = { readonly [name: string]: KeySpec };
 
 /** The value that a key of the given type holds once it is read. */
-type ValueOf<S> =
+export type ValueOf<S> =
   IsAny<S> extends true
     ? unknown
     : S extends AnySpec

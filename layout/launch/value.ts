@@ -1,6 +1,5 @@
 import type { KeyPath } from '../format/keys';
 import type { Engine } from '../frameworks/framework';
-import type { Option } from './options';
 
 /** Where a value is written: a file and a UTF-16 offset into its text. */
 export interface Place {
@@ -157,7 +156,7 @@ export class Facts {
   }
 
   /** Lists an option for which a layout has no key. */
-  leave(name: string, { values, place }: Pick<Option, 'values' | 'place'>): void {
+  leave(name: string, { values, place }: { readonly values: readonly (string | null)[]; readonly place: Place }): void {
     this.unmapped.push({ name, value: values.includes(null) ? null : values.join(' '), place });
   }
 

@@ -1,4 +1,4 @@
-import { changeFix, setFix } from '../fixes';
+import { setFix } from '../fixes';
 import { describedModels } from '../model/describedModels';
 import { degreeRelated } from '../related';
 import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
@@ -19,28 +19,20 @@ export const expertBias: Rule = {
   *check(facts) {
     for (const { module, model, degrees } of describedModels(facts)) {
       const { add_bias_linear: bias, num_experts: experts } = model;
-      const concerns = experts.written && degrees.exptTp > 1;
-      const predicts = 'Bias in Moe is only supported when ETP==1';
-      const related = degreeRelated(module, 'expt_tp');
-      if (concerns && bias.value === true) {
+      const isOpen = !bias.written && facts.trainingScript;
+      if (experts.written && degrees.exptTp > 1 && (bias.value === true || isOpen)) {
         yield {
-          message: `Experts with biases need expt_tp 1; it is ${degrees.exptTp}. Use add_bias_linear false, or expt_tp 1.`,
-          span: bias.span,
-          related,
-          predicts,
+          severity: isOpen ? 'warning' : 'error',
+          message: isOpen
+            ? `Biases are Megatron-LM's default, and experts with biases need expt_tp 1; it is ${degrees.exptTp}. Write add_bias_linear false.`
+            : `Experts with biases need expt_tp 1; it is ${degrees.exptTp}. Use add_bias_linear false, or expt_tp 1.`,
+          span: isOpen ? experts.span : bias.span,
+          related: degreeRelated(module, 'expt_tp'),
+          predicts: 'Bias in Moe is only supported when ETP==1',
           fixes: [
-            changeFix('add_bias_linear', bias, 'false'),
-            setFix(facts.text, module.span, 'expt_tp', module.fields.expt_tp, 1),
+            setFix(facts.text, module.model.span, 'add_bias_linear', bias, 'false'),
+            isOpen ? null : setFix(facts.text, module.span, 'expt_tp', module.fields.expt_tp, 1),
           ],
-        };
-      } else if (concerns && !bias.written && facts.trainingScript) {
-        yield {
-          severity: 'warning',
-          message: `Biases are Megatron-LM's default, and experts with biases need expt_tp 1; it is ${degrees.exptTp}. Write add_bias_linear false.`,
-          span: experts.span,
-          related,
-          predicts,
-          fixes: [setFix(facts.text, module.model.span, 'add_bias_linear', bias, 'false')],
         };
       }
     }

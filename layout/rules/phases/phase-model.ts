@@ -53,45 +53,42 @@ function phaseReport(facts: LayoutFacts, name: string, phase: Section<PhaseKeys>
   const fitsHeads = (size: number) => heads.value === undefined || heads.value % size === 0;
   const fitsGroups = (size: number) =>
     groups.value === undefined || isLatent || groups.value % size === 0 || size % groups.value === 0;
-  const advise = (degree: 'tp' | 'pp', field: Field<number>, fits: (size: number) => boolean) => {
+  const fitsAll = (size: number) => fitsHeads(size) && fitsGroups(size);
+  const report = (degree: 'tp' | 'pp', problem: string, fits: (size: number) => boolean): Report => {
+    const field: Field<number> = phase[degree];
     const better = divisors(ranks)
       .filter((size) => size <= 2 * (field.value ?? 1) && fits(size))
       .slice(-3);
+    const advice = better.length > 0 ? `Use ${degree} ${eitherNumber(better)}.` : `Use another ${degree}.`;
     return {
-      advice: better.length > 0 ? `Use ${degree} ${eitherNumber(better)}.` : `Use another ${degree}.`,
+      message: `${degree} ${degree === 'tp' ? tp : pp} of phase '${name}' ${problem}. ${advice}`,
       ...changes(degree, field, ...better.toReversed()),
     };
   };
   if (!fitsHeads(cuts)) {
-    const { advice, ...rest } = advise('tp', phase.tp, (size) => fitsHeads(size) && fitsGroups(size));
     return {
-      message: `tp ${tp} of phase '${name}' does not divide ${heads.value} attention heads. ${advice}`,
+      ...report('tp', `does not divide ${heads.value} attention heads`, fitsAll),
       related: writtenRelated('num_attention_heads', heads),
       ...headWords(engine, heads.value, tp),
-      ...rest,
     };
   }
   if (!fitsGroups(cuts)) {
-    const { advice, ...rest } = advise('tp', phase.tp, (size) => fitsHeads(size) && fitsGroups(size));
     return {
-      message: `tp ${tp} of phase '${name}' is neither a divisor nor a multiple of ${groups.value} key-value heads. ${advice}`,
+      ...report('tp', `is neither a divisor nor a multiple of ${groups.value} key-value heads`, fitsAll),
       related: writtenRelated('num_query_groups', groups),
       ...(isMegatron && {
         predicts: `num_query_groups (${groups.value}) must be a multiple or divisor of tensor_model_parallel_size (${tp}).`,
         speaker: MEGATRON,
       }),
-      ...rest,
     };
   }
   if (isMegatron && layers.value !== undefined && layers.value % pp !== 0 && !hasOwnSplit(facts)) {
     const count = layers.value;
-    const { advice, ...rest } = advise('pp', phase.pp, (size) => count % size === 0);
     return {
-      message: `pp ${pp} of phase '${name}' does not divide ${count} layers. ${advice}`,
+      ...report('pp', `does not divide ${count} layers`, (size) => count % size === 0),
       related: writtenRelated('num_layers', layers),
       predicts: `num_layers=${count} should be divisible by config.pipeline_model_parallel_size=${pp}`,
       speaker: MEGATRON,
-      ...rest,
     };
   }
   return null;

@@ -1,10 +1,9 @@
 import { setKey } from '../../format/edit';
-import type { Field } from '../../format/spec';
-import { type LayoutFacts, valueOr } from '../../topology/facts';
+import { valueOr } from '../../topology/facts';
 import { removeFix, suggestion } from '../fixes';
 import { writtenRelated } from '../related';
-import { job, PARALLEL_STATE, type Report, type Rule } from '../rule';
-import { replicaGroupFix, type Sharp, sharpOf, sharpOffFix } from './sharp';
+import { job, PARALLEL_STATE, type Rule } from '../rule';
+import { replicaGroupFix, sharpOf, sharpOffFix } from './sharp';
 
 const SHARP_GROUPS = ['dp', 'dp_replica'];
 
@@ -27,50 +26,38 @@ export const sharpGroup: Rule = {
     if (!sharp || group === undefined) {
       return;
     }
+    const { use_sharp: use } = sharp.options;
+    const instances = facts.root.parallelism.value?.num_distributed_optimizer_instances;
+    const fixes = [sharpOffFix(facts), replicaGroupFix(facts, sharp.group)];
     if (!sharp.useSharp) {
-      yield withoutSharp(facts, sharp);
+      yield {
+        message: 'sharp_enabled_group needs use_sharp true. Remove sharp_enabled_group, or use use_sharp true.',
+        span: sharp.group.span,
+        related: use.written ? [{ message: 'use_sharp is false here', span: use.span }] : [],
+        predicts: 'sharp_enabled_group is only valid when use_sharp is True',
+        fixes: [
+          removeFix(facts.text, 'sharp_enabled_group', sharp.group),
+          suggestion('Use use_sharp true', [
+            setKey(facts.text, facts.root.communicators.span, 'use_sharp', use, 'true'),
+          ]),
+        ],
+      };
     } else if (!SHARP_GROUPS.includes(group)) {
-      yield invalidGroup(facts, sharp.group, group);
-    } else if (group === 'dp_replica') {
-      yield* oneInstance(facts, sharp.group);
+      yield {
+        message: `${group === '' ? 'A group without a name' : `The group '${group}'`} cannot use SHARP. Use dp_replica with 2 or more optimizer instances, or use_sharp false.`,
+        span: sharp.group.span,
+        predicts: 'Invalid sharp_enabled_group',
+        fixes,
+      };
+    } else if (group === 'dp_replica' && instances && valueOr(instances, 1) === 1) {
+      yield {
+        message:
+          'dp_replica needs 2 or more optimizer instances, and there is 1. Use num_distributed_optimizer_instances 2, or use_sharp false.',
+        span: sharp.group.span,
+        related: writtenRelated('num_distributed_optimizer_instances', instances),
+        predicts: 'dp_replica group requires num_distributed_optimizer_instances > 1',
+        fixes,
+      };
     }
   },
 };
-
-function withoutSharp({ text, root }: LayoutFacts, { options, group }: Sharp): Report {
-  const { use_sharp: field } = options;
-  return {
-    message: 'sharp_enabled_group needs use_sharp true. Remove sharp_enabled_group, or use use_sharp true.',
-    span: group.span,
-    related: field.written ? [{ message: 'use_sharp is false here', span: field.span }] : [],
-    predicts: 'sharp_enabled_group is only valid when use_sharp is True',
-    fixes: [
-      removeFix(text, 'sharp_enabled_group', group),
-      suggestion('Use use_sharp true', [setKey(text, root.communicators.span, 'use_sharp', field, 'true')]),
-    ],
-  };
-}
-
-function invalidGroup(facts: LayoutFacts, field: Field<string>, group: string): Report {
-  return {
-    message: `${group === '' ? 'A group without a name' : `The group '${group}'`} cannot use SHARP. Use dp_replica with 2 or more optimizer instances, or use_sharp false.`,
-    span: field.span,
-    predicts: 'Invalid sharp_enabled_group',
-    fixes: [sharpOffFix(facts), replicaGroupFix(facts, field)],
-  };
-}
-
-function* oneInstance(facts: LayoutFacts, group: Field<string>): Iterable<Report> {
-  const field = facts.root.parallelism.value?.num_distributed_optimizer_instances;
-  if (!field || valueOr(field, 1) !== 1) {
-    return;
-  }
-  yield {
-    message:
-      'dp_replica needs 2 or more optimizer instances, and there is 1. Use num_distributed_optimizer_instances 2, or use_sharp false.',
-    span: group.span,
-    related: writtenRelated('num_distributed_optimizer_instances', field),
-    predicts: 'dp_replica group requires num_distributed_optimizer_instances > 1',
-    fixes: [sharpOffFix(facts), replicaGroupFix(facts, group)],
-  };
-}

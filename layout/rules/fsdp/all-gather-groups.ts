@@ -5,11 +5,11 @@ import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { DENSE_DIMS, EXPERT_DIMS } from '../../topology/moduleGrid';
 import { denseGrid, expertGrid, laidOut } from '../../topology/processGroups';
 import { resolveLayout } from '../../topology/resolve';
-import { changeFix, suggestion } from '../fixes';
+import { changeFix, removeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
 import { rematRelated } from '../related';
 import { job, megatron, type Report, type Rule } from '../rule';
-import { onlyGrid, type Request, removeRequest, requestsOf } from './requests';
+import { onlyGrid, type Request, requestsOf } from './requests';
 
 export const allGatherGroups: Rule = {
   code: 'all-gather-groups',
@@ -73,7 +73,10 @@ function* rematReports(facts: LayoutFacts, grid: ModuleFacts, request: Request):
     span: request.field.span,
     related: rematRelated(grid, name),
     predicts: `Rank ${rank} is out of range. Valid ranks are 0 to ${ranks - 1} (world_size=${ranks})`,
-    fixes: [removeRequest(facts.text, request), suggestion(`Use ${name} 1`, [removeField(facts.text, cause)])],
+    fixes: [
+      removeFix(facts.text, request.name, request.field),
+      suggestion(`Use ${name} 1`, [removeField(facts.text, cause)]),
+    ],
   };
 }
 
@@ -107,7 +110,7 @@ function* orderReports(facts: LayoutFacts, request: Request): Iterable<Report> {
     message: `Megatron-LM makes all-gather groups in the default order; in this order ${both(differing)} ${differing.length === 1 ? 'has' : 'have'} other ranks. Remove ${request.name}, or use order ${DEFAULT_ORDER}.`,
     span: request.field.span,
     related: [{ message: `order is ${order.value} here`, span: order.span }],
-    fixes: [removeRequest(facts.text, request), changeFix('order', order, DEFAULT_ORDER)],
+    fixes: [removeFix(facts.text, request.name, request.field), changeFix('order', order, DEFAULT_ORDER)],
   };
 }
 

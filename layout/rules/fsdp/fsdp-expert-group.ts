@@ -1,7 +1,8 @@
 import { valueOr } from '../../topology/facts';
+import { removeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import { job, megatron, type Rule } from '../rule';
-import { onlyGrid, removeRequest, requestsOf } from './requests';
+import { onlyGrid, requestsOf } from './requests';
 
 export const fsdpExpertGroup: Rule = {
   code: 'fsdp-expert-group',
@@ -23,7 +24,7 @@ export const fsdpExpertGroup: Rule = {
       message: `Megatron-LM makes no expert all-gather group while ep is 1. Remove ${request.name}, or use ep 2 or more.`,
       span: request.field.span,
       related: writtenRelated('ep', grid.fields.ep),
-      fixes: [removeRequest(facts.text, request)],
+      fixes: [removeFix(facts.text, request.name, request.field)],
     };
   },
 };

@@ -1,5 +1,6 @@
+import { removeFix } from '../fixes';
 import { job, megatron, type Rule } from '../rule';
-import { isFsdpEnabled, onlyGrid, removeRequest, requestsOf } from './requests';
+import { isFsdpEnabled, onlyGrid, requestsOf } from './requests';
 
 export const fsdpGroupIdle: Rule = {
   code: 'fsdp-group-idle',
@@ -30,7 +31,7 @@ export const fsdpGroupIdle: Rule = {
           isUnsharded && strategy
             ? [{ message: 'data_parallel_sharding_strategy is no_shard here', span: strategy.span }]
             : [],
-        fixes: [removeRequest(facts.text, request)],
+        fixes: [removeFix(facts.text, request.name, request.field)],
       };
     }
   },

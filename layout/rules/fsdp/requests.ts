@@ -1,7 +1,5 @@
-import type { Fix } from '../../diagnostic';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { removeFix } from '../fixes';
 
 /** A key of `fsdp` that asks for a separate all-gather group. */
 export interface Request {
@@ -19,11 +17,6 @@ export function requestsOf({ root }: LayoutFacts): readonly Request[] {
       ]
     : [];
   return requests.filter(({ field }) => field.value === true);
-}
-
-/** Removes the key that asks for a group. */
-export function removeRequest(text: string, { name, field }: Request): Fix | null {
-  return removeFix(text, name, field);
 }
 
 export function isFsdpEnabled({ root }: LayoutFacts): boolean {

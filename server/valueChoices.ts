@@ -104,6 +104,11 @@ function groupChoices(resolved: ResolvedLayout | null): Choice[] {
   return [...sizes.values()];
 }
 
+/** Numbers as choices, each with what follows from it. */
+const many = (all: readonly number[], leadsTo: (value: number) => string): Choice[] =>
+  all.map((value) => ({ value: String(value), ...(leadsTo(value) !== '' && { leadsTo: leadsTo(value) }) }));
+
+/** The values of a number; `module` is the grid that it belongs to, or the model beside that grid. */
 function integerChoices(
   facts: LayoutFacts,
   module: ModuleFacts | undefined,
@@ -111,6 +116,7 @@ function integerChoices(
   key: string,
 ): Choice[] {
   const { root, world } = facts;
+  const replicas = replicasOf(facts);
   switch (key) {
     case 'layout':
       return [{ value: '1' }];
@@ -118,20 +124,28 @@ function integerChoices(
       return worldChoices(facts);
     case 'nodes':
       return nodeChoices(facts);
-    case 'gpus_per_node':
-      return [8, 4, 16, 72].map((value) => ({ value: String(value), ...nodesFor(root.world_size.value, value) }));
+    case 'gpus_per_node': {
+      const ranks = root.world_size.value ?? 0;
+      return many([8, 4, 16, 72], (n) => (ranks > 0 && ranks % n === 0 ? `${ranks / n} nodes` : ''));
+    }
     case 'gpus_per_nvlink_domain':
-      return [root.cluster.value?.gpus_per_node.value ?? 8, 72].map((value) => ({ value: String(value) }));
-    case 'micro_batch_size':
-      return microChoices(facts);
-    case 'global_batch_size':
-      return batchChoices(facts);
-    case 'rank_offset':
-      return module ? offsetChoices(facts, module) : [];
-    case 'num_ranks':
-      return module ? rankChoices(facts, module) : [];
+      return many([gpusPerNode(facts), 72], () => '');
+    case 'micro_batch_size': {
+      const global = root.batch.value?.global_batch_size.value;
+      const count = (size: number) => (global === undefined ? undefined : global / replicas / size);
+      const sizes = [1, 2, 4, 8, 16].filter((size) => Number.isInteger(count(size) ?? 1));
+      return many(sizes, (size) => microBatchesAStep(count(size)));
+    }
+    case 'global_batch_size': {
+      const step = (root.batch.value?.micro_batch_size.value ?? 1) * replicas;
+      const counts = [1, 2, 4, 8, 16, 32, 64];
+      return many(
+        counts.map((count) => count * step),
+        (size) => microBatchesAStep(size / step),
+      );
+    }
     default:
-      return module ? moduleChoices(module, path, key, world.size) : [];
+      return module ? moduleChoices(facts, module, path, key, world.size) : [];
   }
 }
 
@@ -183,9 +197,8 @@ function wholeWorlds(facts: LayoutFacts): Choice[] {
   }
   const dense = product(module, DENSE);
   const least = [dense, product(module, EXPERT)].reduce(leastCommonMultiple, gpusPerNode(facts));
-  return REPEATS.map((times) => times * least)
-    .filter((ranks) => ranks <= MAX_RANKS)
-    .map((ranks) => ({ value: String(ranks), leadsTo: `dp ${ranks / dense}` }));
+  const worlds = REPEATS.map((times) => times * least).filter((ranks) => ranks <= MAX_RANKS);
+  return many(worlds, (ranks) => `dp ${ranks / dense}`);
 }
 
 const leastCommonMultiple = (a: number, b: number): number => (a / gcd(a, b)) * b;
@@ -193,34 +206,12 @@ const leastCommonMultiple = (a: number, b: number): number => (a / gcd(a, b)) * 
 const product = (module: ModuleFacts, keys: readonly (keyof ModuleFacts['fields'])[]): number =>
   keys.reduce((size, name) => size * sizeOf(module, name), 1);
 
-function nodesFor(world: number | undefined, perNode: number): { leadsTo?: string } {
-  return world && world % perNode === 0 ? { leadsTo: `${world / perNode} nodes` } : {};
-}
-
 /** Replicas between which a batch is divided: the most that a grid has. */
 const replicasOf = ({ modules }: LayoutFacts): number =>
   Math.max(1, ...modules.map(({ dp, degrees }) => (dp ?? 0) * (degrees?.gtpRemat ?? 1)));
 
-/** Batches that every replica runs in whole micro-batches: one each, two, four, and so on. */
-function batchChoices(facts: LayoutFacts): Choice[] {
-  const step = (facts.root.batch.value?.micro_batch_size.value ?? 1) * replicasOf(facts);
-  return [1, 2, 4, 8, 16, 32, 64].map((count) => ({ value: String(step * count), leadsTo: microBatchesAStep(count) }));
-}
-
-/** Micro-batches of which every replica runs a whole number. */
-function microChoices(facts: LayoutFacts): Choice[] {
-  const global = facts.root.batch.value?.global_batch_size.value;
-  const replicas = replicasOf(facts);
-  return [1, 2, 4, 8, 16]
-    .map((size) => ({ size, count: global === undefined ? undefined : global / replicas / size }))
-    .filter(({ count }) => count === undefined || Number.isInteger(count))
-    .map(({ size, count }) => ({
-      value: String(size),
-      ...(count !== undefined && { leadsTo: microBatchesAStep(count) }),
-    }));
-}
-
-const microBatchesAStep = (count: number): string => `${count} ${count === 1 ? 'micro-batch' : 'micro-batches'} a step`;
+const microBatchesAStep = (count: number | undefined): string =>
+  count === undefined ? '' : `${count} ${count === 1 ? 'micro-batch' : 'micro-batches'} a step`;
 
 function offsetChoices({ modules }: LayoutFacts, module: ModuleFacts): Choice[] {
   const ends = modules
@@ -239,22 +230,28 @@ function rankChoices({ modules, world }: LayoutFacts, module: ModuleFacts): Choi
   const next = modules
     .filter((other) => other !== module && (other.rankOffset ?? 0) > start)
     .reduce((least, other) => Math.min(least, other.rankOffset ?? least), world.size ?? start + step * 8);
-  return divisors(Math.max(1, next - start))
-    .filter((ranks) => ranks % step === 0)
-    .reverse()
-    .map((ranks) => ({ value: String(ranks), leadsTo: `dp ${ranks / step}` }));
+  const whole = divisors(Math.max(1, next - start)).filter((ranks) => ranks % step === 0);
+  return many(whole.reverse(), (ranks) => `dp ${ranks / step}`);
 }
 
 const DENSE = ['tp', 'gtp_remat', 'cp', 'pp'] as const;
 const EXPERT = ['expt_tp', 'ep', 'expt_gtp_remat', 'pp'] as const;
 
 /** The values of a key of one grid, or of the model beside it. */
-function moduleChoices(module: ModuleFacts, path: readonly string[], key: string, world: number | undefined): Choice[] {
+function moduleChoices(
+  facts: LayoutFacts,
+  module: ModuleFacts,
+  path: readonly string[],
+  key: string,
+  world: number | undefined,
+): Choice[] {
   const { degrees, dp } = module;
   const model = module.model.value;
-  const many = (all: readonly number[], leadsTo: (value: number) => string): Choice[] =>
-    all.map((value) => ({ value: String(value), leadsTo: leadsTo(value) }));
   switch (key) {
+    case 'rank_offset':
+      return offsetChoices(facts, module);
+    case 'num_ranks':
+      return rankChoices(facts, module);
     case 'num_weight_shards':
       return shardChoices(module, sizeOf(module, 'tp'), ['cp', 'pp'], 'gtp_remat');
     case 'expt_num_weight_shards':
@@ -310,10 +307,11 @@ function shardChoices(
   degree: string,
 ): Choice[] {
   const rest = others.reduce((product, name) => product * (fields[name].value ?? 1), tp);
-  return divisorsOf(ranks && ranks % rest === 0 ? ranks / rest : undefined).map((n) => ({
-    value: String(n * tp),
-    leadsTo: `${degree} ${n}`,
-  }));
+  const degrees = divisorsOf(ranks && ranks % rest === 0 ? ranks / rest : undefined);
+  return many(
+    degrees.map((n) => n * tp),
+    (n) => `${degree} ${n / tp}`,
+  );
 }
 
 /** The sizes of one degree that leave whole replicas with the other numbers as they are, with the dp they lead to. */
@@ -357,9 +355,7 @@ function degreeChoices(module: ModuleFacts, key: string, world: number | undefin
           ...(isDense ? [`dp ${ranks / (dense * size)}`] : []),
           ...(isExpert && (!isDense || sizeOf(module, 'ep') > 1) ? [`expt_dp ${ranks / (expert * size)}`] : []),
         ].join(', ');
-  return divisors(ranks)
-    .filter(fits)
-    .map((size) => ({ value: String(size), leadsTo: leadsTo(size) }));
+  return many(divisors(ranks).filter(fits), leadsTo);
 }
 
 /** A degree with its default; a number of weight shards counts as the degree that it stands for. */

@@ -8,7 +8,6 @@ export function createStatus(server: Server): vscode.Disposable {
     language: 'parallelism-layout',
   });
   item.name = 'Parallelism Layout';
-  item.command = { command: 'parallelismLayout.showGrid', title: vscode.l10n.t('Show Rank Grid') };
   const update = () => show(item, server);
   update();
   return vscode.Disposable.from(item, server.onDidChange(update), vscode.window.onDidChangeActiveTextEditor(update));

@@ -83,20 +83,14 @@ export function proposedChange({ weighed, resized }: Listed, kind: ChangeKind, i
     const title = vscode.l10n.t('{0} on {1} GPUs', alternativeName(planned), planned.gpus);
     return { ...resized, title, text: planned.text };
   }
-  if (!weighed) {
-    return null;
-  }
-  const { neighbours, alternatives } = weighed.tradeoffs;
-  if (kind === 'neighbour') {
-    const neighbour = neighbours[index];
-    if (!neighbour) {
-      return null;
-    }
+  const { neighbours, alternatives } = weighed?.tradeoffs ?? {};
+  const neighbour = kind === 'neighbour' ? neighbours?.[index] : undefined;
+  const planned = kind === 'front' && alternatives?.ok ? alternatives.front[index] : undefined;
+  if (weighed && neighbour) {
     const text = applyEdits(weighed.document.getText(), neighbour.edits);
     return { ...weighed, title: changeTitle(neighbour), text };
   }
-  const planned = alternatives.ok ? alternatives.front[index] : undefined;
-  return planned ? { ...weighed, title: alternativeName(planned), text: planned.text } : null;
+  return weighed && planned ? { ...weighed, title: alternativeName(planned), text: planned.text } : null;
 }
 
 /** Writes a key without a value where the file lacks it, and opens the list of its values; for `model`, asks which. */

@@ -18,21 +18,19 @@ const MAX_RANKS = 8;
 export class Failures implements vscode.Disposable {
   readonly #shown = vscode.languages.createDiagnosticCollection('parallelism-layout-smoke');
   readonly #subscriptions: vscode.Disposable[];
-  readonly #waiting = new Map<string, NodeJS.Timeout>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(readonly jobs: SmokeJobs) {
     this.#subscriptions = [
       jobs.onDidChange(() => this.#showAll()),
       vscode.workspace.onDidOpenTextDocument((document) => this.#show(document)),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => this.#showSoon(document)),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => document.languageId === LANGUAGE && this.#showSoon()),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#shown.delete(uri)),
     ];
   }
 
   dispose(): void {
-    for (const timer of this.#waiting.values()) {
-      clearTimeout(timer);
-    }
+    clearTimeout(this.#timer);
     vscode.Disposable.from(...this.#subscriptions).dispose();
     this.#shown.dispose();
   }
@@ -43,16 +41,9 @@ export class Failures implements vscode.Disposable {
     }
   }
 
-  #showSoon(document: vscode.TextDocument): void {
-    const key = document.uri.toString();
-    clearTimeout(this.#waiting.get(key));
-    this.#waiting.set(
-      key,
-      setTimeout(() => {
-        this.#waiting.delete(key);
-        this.#show(document);
-      }, PATIENCE),
-    );
+  #showSoon(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#showAll(), PATIENCE);
   }
 
   #show(document: vscode.TextDocument): void {

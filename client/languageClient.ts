@@ -5,7 +5,7 @@ import { reach } from './milestones';
 import { showError } from './notifications';
 import type { CreateClient } from './platform/platform';
 import { ShownDiagnostics } from './shownDiagnostics';
-import { TraceChannel } from './traceChannel';
+import { traceChannel } from './traceChannel';
 
 /** How many crashes in a row restart the server; the next one asks a person. */
 const MAX_RESTARTS = 3;
@@ -22,7 +22,7 @@ const SETTINGS = ['inlayHints', 'rules', 'checkLaunchFiles'].map((name) => `para
 /** The language server: starts it, restarts it after a crash, and keeps the summaries of its checks. */
 export class Server {
   readonly #shown = new ShownDiagnostics();
-  readonly #trace = new TraceChannel();
+  readonly #trace = traceChannel();
   readonly #changed = new vscode.EventEmitter<void>();
   readonly #summaries = new Map<string, Summary>();
   #client: BaseLanguageClient;

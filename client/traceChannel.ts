@@ -6,74 +6,41 @@ const SETTING = 'parallelismLayout.trace.server';
  * The output channel of the messages between the editor and the server. The language client traces where its channel's log level
  * says so, so the level follows the setting. The channel is created when it is first written to.
  */
-export class TraceChannel implements vscode.LogOutputChannel {
-  readonly name = vscode.l10n.t('Parallelism Layout Trace');
-  readonly #levelChanged = new vscode.EventEmitter<vscode.LogLevel>();
-  readonly onDidChangeLogLevel = this.#levelChanged.event;
-  readonly #listener = vscode.workspace.onDidChangeConfiguration((event) => {
+export function traceChannel(): vscode.LogOutputChannel {
+  const name = vscode.l10n.t('Parallelism Layout Trace');
+  const levelChanged = new vscode.EventEmitter<vscode.LogLevel>();
+  let channel: vscode.OutputChannel | undefined;
+  const open = () => {
+    channel ??= vscode.window.createOutputChannel(name);
+    return channel;
+  };
+  const write = (text: string | Error) => open().appendLine(String(text));
+  const levelOf = () =>
+    vscode.workspace.getConfiguration().get<string>(SETTING, 'off') === 'off'
+      ? vscode.LogLevel.Off
+      : vscode.LogLevel.Trace;
+  const listener = vscode.workspace.onDidChangeConfiguration((event) => {
     if (event.affectsConfiguration(SETTING)) {
-      this.#levelChanged.fire(this.logLevel);
+      levelChanged.fire(levelOf());
     }
   });
-  #channel: vscode.OutputChannel | undefined;
-
-  get logLevel(): vscode.LogLevel {
-    const wanted = vscode.workspace.getConfiguration().get<string>(SETTING, 'off');
-    return wanted === 'off' ? vscode.LogLevel.Off : vscode.LogLevel.Trace;
-  }
-
-  trace(message: string): void {
-    this.appendLine(message);
-  }
-
-  debug(message: string): void {
-    this.appendLine(message);
-  }
-
-  info(message: string): void {
-    this.appendLine(message);
-  }
-
-  warn(message: string): void {
-    this.appendLine(message);
-  }
-
-  error(error: string | Error): void {
-    this.appendLine(String(error));
-  }
-
-  append(value: string): void {
-    this.#open().append(value);
-  }
-
-  appendLine(value: string): void {
-    this.#open().appendLine(value);
-  }
-
-  replace(value: string): void {
-    this.#open().replace(value);
-  }
-
-  clear(): void {
-    this.#channel?.clear();
-  }
-
-  show(): void {
-    this.#open().show(true);
-  }
-
-  hide(): void {
-    this.#channel?.hide();
-  }
-
-  dispose(): void {
-    this.#listener.dispose();
-    this.#levelChanged.dispose();
-    this.#channel?.dispose();
-  }
-
-  #open(): vscode.OutputChannel {
-    this.#channel ??= vscode.window.createOutputChannel(this.name);
-    return this.#channel;
-  }
+  return {
+    name,
+    get logLevel() {
+      return levelOf();
+    },
+    onDidChangeLogLevel: levelChanged.event,
+    trace: write,
+    debug: write,
+    info: write,
+    warn: write,
+    error: write,
+    appendLine: write,
+    append: (text) => open().append(text),
+    replace: (text) => open().replace(text),
+    clear: () => channel?.clear(),
+    show: () => open().show(true),
+    hide: () => channel?.hide(),
+    dispose: () => vscode.Disposable.from(listener, levelChanged, ...(channel ? [channel] : [])).dispose(),
+  };
 }

@@ -50,7 +50,9 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     watchFixes(),
     command('copyYamlSettings', copyYamlSettings),
     command('openSample', () => openSample(context.extensionUri)),
-    command('openWalkthrough', () => openWalkthrough(context.extension.id)),
+    command('openWalkthrough', () =>
+      vscode.commands.executeCommand('workbench.action.openWalkthrough', `${context.extension.id}#getStarted`, false),
+    ),
     command('restartServer', restart),
     command('showOutput', () => output.show()),
     command('reportIssue', () => reportIssue(context.extension)),
@@ -113,8 +115,4 @@ async function restart(): Promise<void> {
 /** Sets a context of menus. */
 function setContext(name: string): Thenable<unknown> {
   return vscode.commands.executeCommand('setContext', `parallelismLayout.${name}`, true);
-}
-
-function openWalkthrough(extension: string): Thenable<unknown> {
-  return vscode.commands.executeCommand('workbench.action.openWalkthrough', `${extension}#getStarted`, false);
 }

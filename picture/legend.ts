@@ -67,7 +67,7 @@ export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Le
       ...(isolated
         ? alone(colouring, ground, isolated)
         : shown.plain
-          ? plain(colouring)
+          ? [{ kind: 'note', text: `${grouped(colouring.values)} in all, too small to be told apart` } as const]
           : colours(colouring, ground, shown.seen)),
       ...mark(shown.unset && !isolated, 'unset', colouring.none ?? `without ${colouring.name}`),
       ...mark(vacant > 0, 'unset', `${countOf(vacant, 'slot')} without a rank`),
@@ -85,10 +85,6 @@ export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Le
     ],
   };
 }
-
-const plain = ({ values }: Colouring): LegendItem[] => [
-  { kind: 'note', text: `${grouped(values)} in all, too small to be told apart` },
-];
 
 /** So many runs of ranks are named. */
 const MAX_RUNS = 5;
@@ -127,19 +123,18 @@ function colours(colouring: Colouring, ground: Ground, seen: Shown['seen']): Leg
     ];
   }
   const values = Array.from({ length: Math.min(colouring.values, MAX_KINDS) }, (_, value) => value);
-  return values
-    .filter((value) => isSeen(value, colouring, seen))
-    .map((value) => ({
-      kind: 'fill',
-      fill: colourOf(value, colouring, ground),
-      sign: colouring.statuses?.[value]?.sign ?? 'none',
-      text: colouring.label(value),
-    }));
+  return (
+    values
+      // conditions that no rank has are left out
+      .filter((value) => colouring.scale !== 'status' || seen === null || seen.has(value))
+      .map((value) => ({
+        kind: 'fill',
+        fill: colourOf(value, colouring, ground),
+        sign: colouring.statuses?.[value]?.sign ?? 'none',
+        text: colouring.label(value),
+      }))
+  );
 }
-
-/** Whether any rank has a condition: those that none has are left out. */
-const isSeen = (value: number, { scale }: Colouring, seen: Shown['seen']): boolean =>
-  scale !== 'status' || seen === null || seen.has(value);
 
 function ramp(colouring: Colouring, ground: Ground): LegendItem {
   const last = colouring.values - 1;

@@ -279,12 +279,9 @@ function labels(geometry: Geometry, halo: boolean): string {
         : [text(x + width - 7, baseline, detail, { size: 11, fill: paper('muted'), anchor: 'end' })]),
     ];
   });
-  return halo ? withHalo(texts.join('')) : texts.join('');
+  const edge = { stroke: paper('boxFill'), 'stroke-width': 7, 'stroke-linejoin': 'round', 'paint-order': 'stroke' };
+  return halo ? tag('g', edge, texts.join('')) : texts.join('');
 }
-
-/** Texts with an edge in the colour of boxes. */
-const withHalo = (svg: string): string =>
-  tag('g', { stroke: paper('boxFill'), 'stroke-width': 7, 'stroke-linejoin': 'round', 'paint-order': 'stroke' }, svg);
 
 /** The cells of slots that packed placement does not launch. */
 function vacantSlots(geometry: Geometry): string[] {

@@ -209,5 +209,5 @@ function serveFeatures(connection: Connection, params: InitializeParams, files?:
   });
   connection.onRequest(SAID, ({ uri }: { uri: string }) => saidOf(documents, uri, more));
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);
-  documents.listen(connection);
+  documents.open.listen(connection);
 }

@@ -1,4 +1,4 @@
-import { type Connection, TextDocuments } from 'vscode-languageserver';
+import { TextDocuments } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { type Checked, check } from '../layout';
 import type { Configurations } from './configurations';
@@ -35,10 +35,6 @@ export class Documents {
   /** Whether a document is a layout. */
   isLayout(document: TextDocument): boolean {
     return document.languageId === LANGUAGE || !this.#isLaunchFile(document);
-  }
-
-  listen(connection: Connection): void {
-    this.open.listen(connection);
   }
 
   /** The check of a document's present text, or null where the document is not open. */

@@ -95,7 +95,7 @@ export class GridPanels implements vscode.WebviewPanelSerializer {
     if (results) {
       panel.askForResults(results);
     }
-    known?.reveal();
+    known?.panel.reveal(undefined, true);
   }
 
   /** Shows the outcome of a smoke job, or what `verify` found of a run, on the grid of its layout, now or when that is opened. */
@@ -224,10 +224,6 @@ class GridPanel {
 
   #nameAfterDocument(): void {
     this.panel.title = vscode.l10n.t('Ranks: {0}', this.#name);
-  }
-
-  reveal(): void {
-    this.panel.reveal(undefined, true);
   }
 
   /** Shows another document in place of the present one. */

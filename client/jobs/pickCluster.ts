@@ -22,7 +22,11 @@ export class Choices {
       return undefined;
     }
     if (wanted !== undefined) {
-      return clusters.find(({ name }) => name === wanted) ?? this.#unknown(wanted);
+      const named = clusters.find(({ name }) => name === wanted);
+      if (!named) {
+        void complain(vscode.l10n.t('There is no cluster {0} in the settings.', wanted));
+      }
+      return named;
     }
     const picked = clusters.length === 1 ? only : await this.#pick(clusters);
     if (picked) {
@@ -76,11 +80,6 @@ export class Choices {
       await openSettings(CLUSTERS);
     }
     return choice?.cluster;
-  }
-
-  #unknown(name: string): undefined {
-    void complain(vscode.l10n.t('There is no cluster {0} in the settings.', name));
-    return undefined;
   }
 }
 

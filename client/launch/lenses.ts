@@ -11,10 +11,6 @@ const SCRIPTS: vscode.DocumentSelector = [{ language: 'shellscript' }, { pattern
 const STARTS =
   /\b(?:torchrun|srun|mpirun|deepspeed|accelerate|python3?|torch\.distributed|ray|nemo|llamafactory-cli|swift)\b/;
 
-/** Whether a document may be a script that starts a job: it is worth reading. */
-const mayStartJob = (document: vscode.TextDocument): boolean =>
-  vscode.languages.match(SCRIPTS, document) > 0 && STARTS.test(document.getText());
-
 /** How many jobs of a script get lenses. */
 const MAX_JOBS = 8;
 
@@ -44,7 +40,8 @@ export class LaunchLenses implements vscode.CodeLensProvider {
 
 /** The jobs of a script as its document has it; of the only one without its name. */
 export async function jobsOf(document: vscode.TextDocument): Promise<readonly Launch[]> {
-  const reading = mayStartJob(document) ? await readLaunchFile(document.uri) : '';
+  const mayStart = vscode.languages.match(SCRIPTS, document) > 0 && STARTS.test(document.getText());
+  const reading = mayStart ? await readLaunchFile(document.uri) : '';
   if (typeof reading === 'string') {
     return [];
   }

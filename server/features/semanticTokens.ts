@@ -73,7 +73,7 @@ export function semanticTokens(checked: Checked, range?: Range): SemanticTokens 
 
 function* nodeTokens(node: Node, spec: KeySpec | undefined, path: readonly string[]): Iterable<Token> {
   if (node.kind === 'scalar') {
-    if (spec && !isAlias(node.source)) {
+    if (spec && !node.source.startsWith('*')) {
       yield { span: node.span, type: valueType(node.value, spec), modifiers: 0 };
     }
     return;
@@ -118,10 +118,6 @@ function valueType(value: unknown, spec: KeySpec): TokenType {
     default:
       return 'string';
   }
-}
-
-function isAlias(source: string): boolean {
-  return source.startsWith('*');
 }
 
 function commentTokens(checked: Checked): Token[] {

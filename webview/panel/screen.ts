@@ -1,4 +1,4 @@
-import { countOf, grouped, type ResolvedLayout } from '../../layout';
+import { countOf, grouped } from '../../layout';
 import { nestingText } from '../../picture/blocks';
 import { isCrossed, isPlain } from '../../picture/colour';
 import { markedDifference } from '../../picture/difference';
@@ -284,10 +284,9 @@ export function standingOut({ layout, difference }: Scene, cursorModule: string 
   if (difference) {
     return markedDifference(difference, layout.worldSize)?.changes ?? null;
   }
-  const module = isDrawn(layout) ? moduleCalled(layout, cursorModule) : null;
-  return module && new Uint8Array(layout.worldSize).fill(1, module.rankOffset, module.rankOffset + module.numRanks);
-}
-
-function moduleCalled({ modules, worldSize }: ResolvedLayout, name: string | null) {
-  return modules.find((module) => module.name !== null && module.name === name && module.numRanks < worldSize) ?? null;
+  const { modules, worldSize } = layout;
+  const module = modules.find(({ name, numRanks }) => name !== null && name === cursorModule && numRanks < worldSize);
+  return module && isDrawn(layout)
+    ? new Uint8Array(worldSize).fill(1, module.rankOffset, module.rankOffset + module.numRanks)
+    : null;
 }

@@ -218,13 +218,9 @@ export class RankCanvas {
 
   /** The rank at a point of the element, or -1: by arithmetic, whatever the size of the world. */
   rankAt(offsetX: number, offsetY: number): number {
-    const at = this.#cellAt(offsetX, offsetY);
-    return (at && this.#shown?.picture.placement.rankAt(at.x, at.y)) ?? -1;
-  }
-
-  #cellAt(offsetX: number, offsetY: number): { readonly x: number; readonly y: number } | null {
     const { originX, originY } = this.#window();
-    return this.#geometryNow()?.cellAt(offsetX - originX, offsetY - originY) ?? null;
+    const at = this.#geometryNow()?.cellAt(offsetX - originX, offsetY - originY);
+    return (at && this.#shown?.picture.placement.rankAt(at.x, at.y)) ?? -1;
   }
 
   /** Draws in the next frame, unless the element is detached by then. */

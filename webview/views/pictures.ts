@@ -59,7 +59,9 @@ export const groups: View = {
   id: 'groups',
   label: 'Groups',
   question: 'Who talks to whom, over what?',
-  pickers: (scene) => [groupPicker(scene)],
+  pickers: ({ layout, state, actions }) => [
+    picker('Process group', groupNames(layout), groupIn(layout, state.group), (group) => actions.change({ group })),
+  ],
   ...drawn('groups'),
   content: schematic,
 };
@@ -80,12 +82,6 @@ export function highlightedGroup({ layout, state }: Pick<Scene, 'layout' | 'stat
   const colour = colourIn(layout, state.colour);
   const dim = state.view === 'ntp' ? 'tp' : groupAlong(colour);
   return groupIn(layout, dim);
-}
-
-function groupPicker({ layout, state, actions }: Scene): HTMLElement {
-  return picker('Process group', groupNames(layout), groupIn(layout, state.group), (group) =>
-    actions.change({ group }),
-  );
 }
 
 function colourPicker(scene: Scene): HTMLElement {

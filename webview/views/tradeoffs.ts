@@ -213,7 +213,9 @@ function changeElement(scene: Scene, change: Neighbour, index: number): HTMLElem
     }
     chosen = title;
     actions.change({});
-    actions.announce(`${title}: ${wordsOf(change)}, ${reasonOf(scene, change)}`);
+    const { seconds, totalBytes } = change.score;
+    const words = `${seconds === null ? 'step not known' : time(seconds)}, ${memory(totalBytes)}`;
+    actions.announce(`${title}: ${words}, ${reasonOf(scene, change)}`);
   };
   const row = button(
     [
@@ -237,9 +239,6 @@ function changeElement(scene: Scene, change: Neighbour, index: number): HTMLElem
   );
   return h('li', {}, row);
 }
-
-const wordsOf = ({ score }: Neighbour): string =>
-  `${score.seconds === null ? 'step not known' : time(score.seconds)}, ${memory(score.totalBytes)}`;
 
 /** Why a change is worth a look, or is not: what decides stands before what explains. */
 function reasonOf(scene: Scene, { score, reason }: Neighbour): string {

@@ -9,7 +9,7 @@ export interface Condition {
   readonly holds: boolean;
   /** The key that the condition is on, and its name. */
   readonly name: string;
-  readonly field: Field<unknown>;
+  readonly field: Field<unknown> | undefined;
   readonly message: string;
   /** Megatron-LM's words. */
   readonly predicts: string | null;
@@ -19,24 +19,30 @@ export interface Condition {
   readonly isDefault?: boolean;
 }
 
-/** The condition, broken by a default of Megatron-LM where `isDefault`. */
-export function byDefault({ isDefault }: Taken<unknown>, condition: Condition): Condition {
-  return { ...condition, isDefault };
+/** Whether a condition holds, by a value that may be a default of Megatron-LM. */
+export function byDefault({ isDefault }: Taken<unknown>, holds: boolean): Pick<Condition, 'holds' | 'isDefault'> {
+  return { holds, isDefault };
 }
 
 /**
  * Makes the conditions on one key.
+ * @param field undefined where the file has no place for the key: such conditions hold
  * @param shared fixes of each of them, behind its own
  */
 export function conditionsOn(
   name: string,
-  field: Field<unknown>,
+  field: Field<unknown> | undefined,
   ...shared: readonly (Fix | null)[]
-): (holds: boolean, message: string, predicts: string | null, ...fixes: readonly (Fix | null)[]) => Condition {
-  return (holds, message, predicts, ...fixes) => ({
+): (
+  held: boolean | Pick<Condition, 'holds' | 'isDefault'>,
+  message: string,
+  predicts: string | null,
+  ...fixes: readonly (Fix | null)[]
+) => Condition {
+  return (held, message, predicts, ...fixes) => ({
     name,
     field,
-    holds,
+    ...(typeof held === 'boolean' ? { holds: held } : held),
     message,
     predicts,
     fixes: [...fixes, ...shared],
@@ -52,11 +58,17 @@ export function firstBroken(text: string, conditions: readonly Condition[]): Rep
   const first = broken.findIndex(({ isDefault }) => !isDefault);
   return broken
     .slice(0, first < 0 ? broken.length : first + 1)
-    .map(({ message, name, field, predicts, fixes, isDefault }) => ({
-      ...(isDefault && { severity: 'information' as const }),
-      message,
-      span: field.span,
-      predicts,
-      fixes: [...fixes, removeFix(text, name, field)],
-    }));
+    .flatMap(({ message, name, field, predicts, fixes, isDefault }) =>
+      field
+        ? [
+            {
+              ...(isDefault && { severity: 'information' as const }),
+              message,
+              span: field.span,
+              predicts,
+              fixes: [...fixes, removeFix(text, name, field)],
+            },
+          ]
+        : [],
+    );
 }

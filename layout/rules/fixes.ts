@@ -68,7 +68,7 @@ export function setFix(
   text: string,
   map: Span,
   name: string,
-  field: Field<unknown>,
+  field: Field<unknown> | undefined,
   value: number | string,
 ): Fix | null {
   return changeFix(name, field, value) ?? insertFix(text, map, `${name}: ${value}`);

@@ -21,16 +21,14 @@ export const fsdpOptions: Rule = {
 /** The script reads no other version, whether it uses Megatron-FSDP or not. */
 function versions({ root }: LayoutFacts): Condition[] {
   const field = root.fsdp.value?.megatron_fsdp_version;
-  return field
-    ? [
-        conditionsOn('megatron_fsdp_version', field)(
-          field.value === undefined || field.value <= 2,
-          `There is no Megatron-FSDP version ${field.value}. Use 1 or 2.`,
-          null,
-          ...[1, 2].map((n) => changeFix('megatron_fsdp_version', field, n)),
-        ),
-      ]
-    : [];
+  return [
+    conditionsOn('megatron_fsdp_version', field)(
+      field?.value === undefined || field.value <= 2,
+      `There is no Megatron-FSDP version ${field?.value}. Use 1 or 2.`,
+      null,
+      ...[1, 2].map((n) => changeFix('megatron_fsdp_version', field, n)),
+    ),
+  ];
 }
 
 function torchFsdp2(facts: LayoutFacts): Condition[] {
@@ -66,14 +64,11 @@ function torchFsdp2(facts: LayoutFacts): Condition[] {
       "--use-torch-fsdp2 is not supported with MCore's distributed optimizer",
       removeFix(text, 'use_distributed_optimizer', distributed),
     ),
-    byDefault(
-      fusion,
-      condition(
-        fusion.value !== true,
-        `torch_fsdp2 excludes gradient_accumulation_fusion${fusion.isDefault ? ", Megatron-LM's default" : ''}. Write gradient_accumulation_fusion false.`,
-        '--use-torch-fsdp2 is not supported with gradient accumulation fusion',
-        changeFix('gradient_accumulation_fusion', fusionField, 'false'),
-      ),
+    condition(
+      byDefault(fusion, fusion.value !== true),
+      `torch_fsdp2 excludes gradient_accumulation_fusion${fusion.isDefault ? ", Megatron-LM's default" : ''}. Write gradient_accumulation_fusion false.`,
+      '--use-torch-fsdp2 is not supported with gradient accumulation fusion',
+      changeFix('gradient_accumulation_fusion', fusionField, 'false'),
     ),
     condition(
       format?.value === undefined || format.value === 'torch_dist' || format.value === 'torch_dcp',
@@ -120,17 +115,14 @@ function megatronFsdp(facts: LayoutFacts): Condition[] {
       `Megatron-FSDP does not support the ${kind} optimizer yet.`,
       changeFix('optimizer', optimizer, 'adam'),
     ),
-    byDefault(
-      format,
-      conditionsOn(
-        format.isDefault ? 'enabled' : 'ckpt_format',
-        format.isDefault ? fsdp.enabled : (field ?? fsdp.enabled),
-      )(
-        format.value === undefined || format.value === 'fsdp_dtensor',
-        `Megatron-FSDP cannot write ckpt_format ${format.isDefault ? `${format.value}, Megatron-LM's default` : format.value}. Use fsdp_dtensor.`,
-        'Megatron-FSDP requires the `fsdp_dtensor` checkpointing format.',
-        changeFix('ckpt_format', field, 'fsdp_dtensor'),
-      ),
+    conditionsOn(
+      format.isDefault ? 'enabled' : 'ckpt_format',
+      format.isDefault ? fsdp.enabled : (field ?? fsdp.enabled),
+    )(
+      byDefault(format, format.value === undefined || format.value === 'fsdp_dtensor'),
+      `Megatron-FSDP cannot write ckpt_format ${format.isDefault ? `${format.value}, Megatron-LM's default` : format.value}. Use fsdp_dtensor.`,
+      'Megatron-FSDP requires the `fsdp_dtensor` checkpointing format.',
+      changeFix('ckpt_format', field, 'fsdp_dtensor'),
     ),
   ];
 }

@@ -1,7 +1,7 @@
 import type { LayoutFacts } from '../../topology/facts';
 import { takenOf, takenText, takesDefaults } from '../../topology/taken';
 import { byDefault, type Condition, conditionsOn, firstBroken } from '../conditions';
-import { changeFix, insertFix } from '../fixes';
+import { changeFix, setFix } from '../fixes';
 import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
 
 /** The ways to balance experts that take a capacity. */
@@ -38,14 +38,11 @@ function conditions(facts: LayoutFacts): Condition[] {
       null,
       changeFix('moe_expert_capacity_factor', factor, '1.0'),
     ),
-    byDefault(
-      backend,
-      conditionsOn('moe_pad_expert_input_to_capacity', pad)(
-        pad.value !== true || moe.moe_token_dispatcher_type.value !== 'flex' || !isDeepep,
-        `The flex dispatcher pads no experts with ${backend.isDefault ? takenText(backend) : 'deepep'}. Use alltoall, or moe_flex_dispatcher_backend hybridep.`,
-        'Flex token dispatcher with deepep backend does not support moe_pad_expert_input_to_capacity',
-        changeFix('moe_token_dispatcher_type', moe.moe_token_dispatcher_type, 'alltoall'),
-      ),
+    conditionsOn('moe_pad_expert_input_to_capacity', pad)(
+      byDefault(backend, pad.value !== true || moe.moe_token_dispatcher_type.value !== 'flex' || !isDeepep),
+      `The flex dispatcher pads no experts with ${backend.isDefault ? takenText(backend) : 'deepep'}. Use alltoall, or moe_flex_dispatcher_backend hybridep.`,
+      'Flex token dispatcher with deepep backend does not support moe_pad_expert_input_to_capacity',
+      changeFix('moe_token_dispatcher_type', moe.moe_token_dispatcher_type, 'alltoall'),
     ),
     conditionsOn('moe_expert_capacity_factor', factor)(
       !hasFactor || ways.every((way) => way === undefined || BALANCED.includes(way)),
@@ -56,9 +53,7 @@ function conditions(facts: LayoutFacts): Condition[] {
       pad.value !== true || hasFactor || !isKnown,
       'moe_pad_expert_input_to_capacity needs moe_expert_capacity_factor. Write moe_expert_capacity_factor 1.0.',
       'moe_expert_capacity_factor must be set to use moe_pad_expert_input_to_capacity',
-      factor.written
-        ? changeFix('moe_expert_capacity_factor', factor, '1.0')
-        : insertFix(text, root.moe.span, 'moe_expert_capacity_factor: 1.0'),
+      setFix(text, root.moe.span, 'moe_expert_capacity_factor', factor, '1.0'),
     ),
   ];
 }

@@ -43,14 +43,11 @@ export const expertOverlap: Rule = {
         'overlap_moe_expert_parallel_comm is only supported with expert model parallelism',
         setFix(text, span, 'ep', fields.ep, 2),
       ),
-      byDefault(
-        dispatcher,
-        condition(
-          dispatcher.value !== 'allgather',
-          `${name} needs the alltoall or flex dispatcher, not ${takenText(dispatcher)}. Use alltoall.`,
-          'overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher',
-          setFix(text, root.moe.span, 'moe_token_dispatcher_type', moe.moe_token_dispatcher_type, 'alltoall'),
-        ),
+      condition(
+        byDefault(dispatcher, dispatcher.value !== 'allgather'),
+        `${name} needs the alltoall or flex dispatcher, not ${takenText(dispatcher)}. Use alltoall.`,
+        'overlap_moe_expert_parallel_comm is supported with alltoall/flex token dispatcher',
+        setFix(text, root.moe.span, 'moe_token_dispatcher_type', moe.moe_token_dispatcher_type, 'alltoall'),
       ),
       condition(
         recompute?.granularity.value !== 'full',
@@ -98,15 +95,12 @@ export const expertOverlap: Rule = {
 
 /** Delayed weight gradients hide nothing where the all-to-all is not overlapped. */
 function delayedAlone({ root, text, trainingScript }: LayoutFacts): Report[] {
-  const moe = root.moe.value;
-  const overlap = moe?.overlap_moe_expert_parallel_comm;
-  return moe?.delay_wgrad_compute.value === true && (overlap?.written || trainingScript)
-    ? firstBroken(text, [
-        conditionsOn('delay_wgrad_compute', moe.delay_wgrad_compute)(
-          false,
-          'delay_wgrad_compute needs overlap_moe_expert_parallel_comm. Write overlap_moe_expert_parallel_comm true.',
-          'overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute',
-        ),
-      ])
-    : [];
+  const { delay_wgrad_compute: delay, overlap_moe_expert_parallel_comm: overlap } = root.moe.value ?? {};
+  return firstBroken(text, [
+    conditionsOn('delay_wgrad_compute', delay)(
+      delay?.value !== true || !(overlap?.written || trainingScript),
+      'delay_wgrad_compute needs overlap_moe_expert_parallel_comm. Write overlap_moe_expert_parallel_comm true.',
+      'overlap_moe_expert_parallel_comm must be enabled when enabling delay_wgrad_compute',
+    ),
+  ]);
 }

@@ -1,7 +1,7 @@
 import { valuesOf } from '../../format/spec';
 import { takenOf, takenText } from '../../topology/taken';
 import { byDefault, conditionsOn, firstBroken } from '../conditions';
-import { insertFix, setFix } from '../fixes';
+import { setFix } from '../fixes';
 import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
 
 export const sharedExperts: Rule = {
@@ -25,22 +25,16 @@ export const sharedExperts: Rule = {
       return;
     }
     const dispatcher = takenOf(facts, 'moe', 'moe_token_dispatcher_type');
-    const field = root.moe.value?.moe_token_dispatcher_type;
     const recompute = root.recompute.value;
     const isRecomputed =
       recompute?.granularity.value === 'selective' && valuesOf(recompute.modules.value).includes('shared_experts');
     const condition = conditionsOn('moe_shared_expert_overlap', overlap);
     yield* firstBroken(text, [
-      byDefault(
-        dispatcher,
-        condition(
-          dispatcher.value !== 'allgather',
-          `moe_shared_expert_overlap needs the alltoall or flex dispatcher, not ${takenText(dispatcher)}. Use alltoall.`,
-          'moe_shared_expert_overlap only works with alltoall or flex token dispatcher.',
-          field
-            ? setFix(text, root.moe.span, 'moe_token_dispatcher_type', field, 'alltoall')
-            : insertFix(text, root.moe.span, 'moe_token_dispatcher_type: alltoall'),
-        ),
+      condition(
+        byDefault(dispatcher, dispatcher.value !== 'allgather'),
+        `moe_shared_expert_overlap needs the alltoall or flex dispatcher, not ${takenText(dispatcher)}. Use alltoall.`,
+        'moe_shared_expert_overlap only works with alltoall or flex token dispatcher.',
+        setFix(text, root.moe.span, 'moe_token_dispatcher_type', root.moe.value?.moe_token_dispatcher_type, 'alltoall'),
       ),
       condition(
         !isRecomputed,

@@ -23,34 +23,23 @@ function conditions({ text, root, trainingScript }: LayoutFacts): Condition[] {
   const variable = root.sequence.value?.variable_seq_lengths;
   const flex = dispatcher ? setFix(text, root.moe.span, 'moe_token_dispatcher_type', dispatcher, 'flex') : null;
   return [
-    ...(fake?.value === true
-      ? [
-          conditionsOn('fake_process_group', fake)(
-            dispatcher?.value !== 'flex',
-            'fake_process_group excludes moe_token_dispatcher_type flex. Use alltoall.',
-            'Fake process group is not supported with flex token dispatcher.',
-            changeFix('moe_token_dispatcher_type', dispatcher, 'alltoall'),
-          ),
-        ]
-      : []),
-    ...(variable?.value === true
-      ? [
-          conditionsOn('variable_seq_lengths', variable)(
-            dispatcher?.value !== 'allgather',
-            'variable_seq_lengths excludes moe_token_dispatcher_type allgather. Use alltoall.',
-            'Token dispatcher type: allgather does not support variable sequence length, please use alltoall dispatcher instead.',
-            changeFix('moe_token_dispatcher_type', dispatcher, 'alltoall'),
-          ),
-        ]
-      : []),
-    ...(deepep?.value === true
-      ? [
-          conditionsOn('moe_enable_deepep', deepep, flex)(
-            !isSaid || dispatcher?.value === 'flex',
-            `moe_enable_deepep needs moe_token_dispatcher_type flex; it ${dispatcher?.value ? `is ${dispatcher.value}` : 'defaults to allgather'}. Use flex.`,
-            'DeepEP backend is only supported with flex token dispatcher.',
-          ),
-        ]
-      : []),
+    conditionsOn('fake_process_group', fake)(
+      fake?.value !== true || dispatcher?.value !== 'flex',
+      'fake_process_group excludes moe_token_dispatcher_type flex. Use alltoall.',
+      'Fake process group is not supported with flex token dispatcher.',
+      changeFix('moe_token_dispatcher_type', dispatcher, 'alltoall'),
+    ),
+    conditionsOn('variable_seq_lengths', variable)(
+      variable?.value !== true || dispatcher?.value !== 'allgather',
+      'variable_seq_lengths excludes moe_token_dispatcher_type allgather. Use alltoall.',
+      'Token dispatcher type: allgather does not support variable sequence length, please use alltoall dispatcher instead.',
+      changeFix('moe_token_dispatcher_type', dispatcher, 'alltoall'),
+    ),
+    conditionsOn('moe_enable_deepep', deepep)(
+      deepep?.value !== true || !isSaid || dispatcher?.value === 'flex',
+      `moe_enable_deepep needs moe_token_dispatcher_type flex; it ${dispatcher?.value ? `is ${dispatcher.value}` : 'defaults to allgather'}. Use flex.`,
+      'DeepEP backend is only supported with flex token dispatcher.',
+      flex,
+    ),
   ];
 }

@@ -22,19 +22,16 @@ export const optimizerOffload: Rule = {
     const recipe = takenOf(facts, 'precision', 'fp8_recipe');
     const condition = conditionsOn('optimizer_cpu_offload', field);
     yield* firstBroken(text, [
-      byDefault(
-        aware,
-        condition(
-          aware.value !== false,
-          `optimizer_cpu_offload needs use_precision_aware_optimizer${aware.isDefault ? ', which Megatron-LM leaves off by default' : ''}. Write use_precision_aware_optimizer true.`,
-          'The optimizer cpu offload must be used in conjunction with `--use-precision-aware-optimizer`, as the hybrid device optimizer reuses the code path of this flag.',
-          setFix(
-            text,
-            root.optimizer.span,
-            'use_precision_aware_optimizer',
-            optimizer.use_precision_aware_optimizer,
-            'true',
-          ),
+      condition(
+        byDefault(aware, aware.value !== false),
+        `optimizer_cpu_offload needs use_precision_aware_optimizer${aware.isDefault ? ', which Megatron-LM leaves off by default' : ''}. Write use_precision_aware_optimizer true.`,
+        'The optimizer cpu offload must be used in conjunction with `--use-precision-aware-optimizer`, as the hybrid device optimizer reuses the code path of this flag.',
+        setFix(
+          text,
+          root.optimizer.span,
+          'use_precision_aware_optimizer',
+          optimizer.use_precision_aware_optimizer,
+          'true',
         ),
       ),
       condition(

@@ -71,14 +71,11 @@ export const optimizerOverlap: Rule = {
         'overlap_param_gather_with_optimizer_step needs an interleaved pipeline. Write vpp.',
         '--overlap-param-gather-with-optimizer-step only supported with interleaved pipeline parallelism',
       ),
-      byDefault(
-        format,
-        onStep(
-          !step.value || format.value === undefined || format.value === 'torch',
-          `overlap_param_gather_with_optimizer_step excludes distributed checkpoints, ckpt_format ${takenText(format)}. Use ckpt_format torch.`,
-          '--overlap-param-gather-with-optimizer-step not supported with distributed checkpointing yet',
-          changeFix('ckpt_format', root.checkpoint.value?.ckpt_format, 'torch'),
-        ),
+      onStep(
+        byDefault(format, !step.value || format.value === undefined || format.value === 'torch'),
+        `overlap_param_gather_with_optimizer_step excludes distributed checkpoints, ckpt_format ${takenText(format)}. Use ckpt_format torch.`,
+        '--overlap-param-gather-with-optimizer-step not supported with distributed checkpointing yet',
+        changeFix('ckpt_format', root.checkpoint.value?.ckpt_format, 'torch'),
       ),
     ]);
     yield* firstBroken(text, [

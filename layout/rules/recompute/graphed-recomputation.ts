@@ -50,23 +50,17 @@ function conditions(facts: LayoutFacts): Condition[] {
   const inner = ['mlp', 'moe'].find((part) => parts.includes(part) && isCaptured(part));
   const { attention_dropout, hidden_dropout } = root.model.value ?? {};
   return [
-    byDefault(
-      attention,
-      condition(
-        !attention.value || !parts.includes('core_attn') || !isCaptured('attn'),
-        `A CUDA graph holds the attention that is recomputed, with ${takenText(attention)} as its dropout. Use attention_dropout 0.`,
-        'attention dropout is not supported with graphed attention recomputation.',
-        changeFix('attention_dropout', attention_dropout, 0),
-      ),
+    condition(
+      byDefault(attention, !attention.value || !parts.includes('core_attn') || !isCaptured('attn')),
+      `A CUDA graph holds the attention that is recomputed, with ${takenText(attention)} as its dropout. Use attention_dropout 0.`,
+      'attention dropout is not supported with graphed attention recomputation.',
+      changeFix('attention_dropout', attention_dropout, 0),
     ),
-    byDefault(
-      hidden,
-      condition(
-        !hidden.value || inner === undefined,
-        `A CUDA graph holds the ${inner} that is recomputed, with ${takenText(hidden)} as its dropout. Use hidden_dropout 0.`,
-        'hidden dropout is not supported with graphed MLP/MoE recomputation.',
-        changeFix('hidden_dropout', hidden_dropout, 0),
-      ),
+    condition(
+      byDefault(hidden, !hidden.value || inner === undefined),
+      `A CUDA graph holds the ${inner} that is recomputed, with ${takenText(hidden)} as its dropout. Use hidden_dropout 0.`,
+      'hidden dropout is not supported with graphed MLP/MoE recomputation.',
+      changeFix('hidden_dropout', hidden_dropout, 0),
     ),
   ];
 }

@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { smokeOutput } from '../jobs/smokeResult';
+import { verificationOutput } from '../jobs/trace/verification';
 import { CHECKPOINT_FORMATS, CHECKPOINT_PARTS } from '../layout';
+import { type Plain, ranks, whole } from '../layout/outputParts';
 
 /** The version of the outputs below. A version gains fields; a field that goes or changes makes another version. */
 const VERSION = 1;
 
-const whole = z.int().min(0);
-const ranks = z.array(whole).describe('Global ranks.');
 const file = z.string().describe('The file as the command line names it; `-` is standard input.');
 const moduleName = z.string().nullable().describe('The module; null for `parallelism`.');
 const ok = (what: string) => z.boolean().describe(what);
@@ -405,124 +406,6 @@ const resize = z.object({
     .describe('Keeps the scheduler off the nodes; null where they are not named.'),
 });
 
-const verify = z.object({
-  layout: file,
-  sources: z.array(
-    z.object({
-      file: z.string(),
-      kind: z.enum(['flight-recorder', 'ras', 'recorder', 'profile', 'log', 'other']),
-      rank: whole.nullable(),
-      ok: ok('Whether all of it could be read.'),
-      note: z.string(),
-    }),
-  ),
-  groups: z.object({
-    equal: whole.describe('Groups of the run that are groups of the layout.'),
-    different: z.array(
-      z.object({
-        name: z.string(),
-        expected: z.array(ranks),
-        actual: z.array(ranks),
-        ranks,
-        cause: z.string().nullable().describe('The change to the layout that would give the groups of the run.'),
-        line: whole.nullable(),
-      }),
-    ),
-    unexpected: z.array(z.object({ name: z.string(), groups: z.array(ranks) })),
-    not_seen: z.array(z.string()),
-  }),
-  verdict: z.enum(['healthy', 'wrong-groups', 'hang', 'mismatch', 'lost', 'unknown']),
-  culprits: z.array(
-    z.object({
-      rank: whole,
-      host: z.string().nullable(),
-      gpu: whole.nullable(),
-      pid: whole.nullable().describe('Of its process on the host.'),
-      coordinates: z.record(z.string(), z.union([z.number(), z.string()])),
-      confidence: z.number().min(0).max(1),
-      because: z.array(z.string()),
-    }),
-  ),
-  victims: z.array(z.object({ rank: whole, waits_for: ranks, group: z.string(), op: z.string(), seq: whole })),
-  mismatch: z
-    .object({
-      group: z.string(),
-      seq: whole,
-      what: z.enum(['op', 'size', 'dtype', 'order']),
-      by_rank: z.record(z.string(), z.string()),
-    })
-    .nullable(),
-  why: z.array(z.string()),
-  unseen: ranks.describe('Ranks of which no file tells anything.'),
-  measured: z
-    .object({
-      framework: z.enum(['megatron-lm', 'megatron-bridge', 'nemo', 'nemo-rl', 'torchtitan', 'nanotron', 'verl']),
-      steps: whole,
-      first_step: whole.nullable(),
-      last_step: whole.nullable(),
-      step_time_s: z.number().nullable().describe('The median of the steps without the first.'),
-      tokens_per_s: z.number().nullable().describe('Of all GPUs.'),
-      tokens_per_s_per_gpu: z.number().nullable(),
-      tflops_per_gpu: z.number().nullable().describe('Model TFLOP/s, as the framework counts them.'),
-      global_batch_size: z.number().nullable().describe('Samples.'),
-      sequence_length: z.number().nullable().describe('Tokens.'),
-      memory_bytes_peak: z.array(
-        z.object({
-          rank: whole.nullable(),
-          allocated: z.number().nullable(),
-          reserved: z.number().nullable(),
-        }),
-      ),
-      parts: z.array(
-        z.object({
-          name: z.string(),
-          min_s: z.number(),
-          max_s: z.number(),
-          by_rank: z.record(z.string(), z.number()).describe('Seconds by rank.'),
-        }),
-      ),
-      straggler_reports: whole,
-      stragglers: z.array(z.object({ rank: whole, reports: whole, tflops: z.number(), fastest_tflops: z.number() })),
-    })
-    .nullable()
-    .describe('The speed and memory that logs report.'),
-  profiled: z
-    .object({
-      ranks: z.array(
-        z.object({
-          rank: whole,
-          step_s: z.number(),
-          waiting_s: z.number().describe('For other ranks, of a step.'),
-          busy_s: z.number(),
-          computing_s: z.number().describe('In kernels that do not communicate.'),
-        }),
-      ),
-      steps: whole.describe('How many steps were compared; 0 where the profiles do not number them.'),
-      kinds: z.array(
-        z.object({
-          name: z.string(),
-          time_s: z.number().describe('In operations of these groups, of a step; the mean of the ranks.'),
-          waiting_s: z.number(),
-          hidden_s: z.number().describe('Beside other work of the GPU.'),
-          hideable_s: z.number().describe('The most of it that other work could hide.'),
-          bus_gb_s: z.number().nullable().describe('GB/s while all members take part, as nccl-tests count them.'),
-        }),
-      ),
-      why: z.array(z.string()),
-    })
-    .nullable()
-    .describe('Where the time goes, by the profiles of some ranks.'),
-  slow: z.array(
-    z.object({
-      rank: whole,
-      coordinates: z.record(z.string(), z.union([z.number(), z.string()])),
-      part: z.string(),
-      ratio: z.number().describe('How much longer it takes than ranks with the same program.'),
-      because: z.string(),
-    }),
-  ),
-});
-
 const explained = z.object({
   kind: z.enum(['rule', 'key', 'group', 'gpus']),
   name: z.string(),
@@ -531,53 +414,7 @@ const explained = z.object({
   markdown: z.string().optional().describe('The page; left out in the list of all rules.'),
 });
 
-const groupFields = {
-  group: whole.describe('The place in the order of creation.'),
-  kind: z.string(),
-  module: moduleName,
-  idx: whole,
-  ranks,
-};
-
-const timed = z.object({ bytes: z.number(), ms: z.number().describe('Of the slowest rank.'), busGBs: z.number() });
-
-const measured = {
-  ...groupFields,
-  ops: z.record(z.string(), timed).describe('Over gloo, times of a processor: they say nothing of a network.'),
-  skippedOps: z.record(z.string(), z.string()).describe('Operations that the backend cannot run, and why.'),
-};
-
-const smoke = z.object({
-  version: z.literal(VERSION),
-  file,
-  cluster: z.string(),
-  verdict: z.string().describe('`ok`, `cancelled`, the code of a fault, or `unknown`.'),
-  ok: ok('Whether every process group passed.'),
-  groups: z
-    .array(z.object({ ...measured, ev: z.literal('group'), ok: z.literal(true), ms: z.number() }))
-    .describe('The groups of more than one rank that passed.'),
-  fault: z
-    .object({
-      ...z.object(groupFields).partial().shape,
-      ev: z.literal('fault'),
-      code: z.string(),
-      exit: z.int(),
-      msg: z.string(),
-      culprits: ranks,
-      host: z.string().optional(),
-      waiting: ranks,
-    })
-    .nullable(),
-  seconds: z.number(),
-  device: z.string(),
-  software: z.array(z.string()),
-  communicatorBytes: z.number().nullable(),
-  skipped: z.array(z.object({ name: z.string(), reason: z.string() })),
-  passed: z.array(z.object({ name: z.string(), message: z.string() })),
-  bandwidth: z.array(z.object(measured)).describe('Of each kind one group, once a payload.'),
-  warnings: z.array(z.string()),
-  lastWords: z.array(z.string()).describe('The last lines of the job for people.'),
-});
+const smoke = z.object({ version: z.literal(VERSION), file, cluster: z.string(), ...smokeOutput.shape });
 
 const smokeDryRun = z.object({
   version: z.literal(VERSION),
@@ -613,7 +450,7 @@ const OUTPUTS = {
   import: imported.describe('One line a file.'),
   drift: z.array(drift).describe('An element a launch file.'),
   compare: z.union([compare, failure]),
-  verify: z.union([verify, failure]),
+  verify: z.union([verificationOutput, failure]),
   explain: z.array(explained).describe('The pages of one name, or all rules.'),
   smoke,
   'smoke-dry-run': smokeDryRun,
@@ -628,7 +465,7 @@ export const TOOL_OUTPUTS = {
   estimate: estimated,
   plan: z.object({ layouts: z.array(plannedLayout) }),
   resize,
-  verify,
+  verify: verificationOutput,
   explain: z.object({ pages: z.array(explained) }),
   import: imported,
   drift,
@@ -636,9 +473,6 @@ export const TOOL_OUTPUTS = {
 
 /** A command whose `--format json` has a published schema. */
 export type OutputName = keyof typeof OUTPUTS;
-
-/** A value as nobody changes it. */
-type Plain<T> = T extends object ? { readonly [K in keyof T]: Plain<T[K]> } : T;
 
 /** What a command prints with `--format json`: what makes it has this type, which leaves nothing of the schema in a bundle. */
 export type Output<N extends OutputName> = Plain<z.infer<(typeof OUTPUTS)[N]>>;

@@ -1,11 +1,4 @@
-/** One timed operation of a group. */
-interface Operation {
-  readonly bytes: number;
-  /** Milliseconds of the slowest rank. */
-  readonly ms: number;
-  /** Bus bandwidth in GB/s. */
-  readonly busGBs: number;
-}
+import type { Fault, GroupOperations } from './smokeResult';
 
 /** A line that is not an event of this version. */
 class NoEventError extends Error {}
@@ -55,29 +48,18 @@ function fields<R extends Shape, O extends Shape>(required: R, optional: O): Rea
 
 /** The fields of an event that say which process group it is about. */
 const GROUP = {
-  /** The group's place in the order of creation. */
   group: number,
   kind: string,
   module: otherwise(string, null),
   idx: number,
-  /** Its global ranks; only the first of them where the line would be too long. */
   ranks: list(number),
 } as const;
-
-type GroupFields = ValuesOf<typeof GROUP>;
-
-/** The operations of one group, timed at one payload. */
-export interface GroupOperations extends GroupFields {
-  readonly ops: Readonly<Record<string, Operation>>;
-  /** Operations that the backend cannot run, and why. */
-  readonly skippedOps: Readonly<Record<string, string>>;
-}
 
 const timed = fields({ bytes: number, ms: number, busGBs: number }, {});
 const skipped = fields({ skipped: string }, {});
 
 function groupOperations(value: unknown): GroupOperations {
-  const ops: Record<string, Operation> = {};
+  const ops: Record<string, ReturnType<typeof timed>> = {};
   const skippedOps: Record<string, string> = {};
   for (const [name, operation] of Object.entries(object(object(value).ops))) {
     if (object(operation).skipped === undefined) {
@@ -87,27 +69,6 @@ function groupOperations(value: unknown): GroupOperations {
     }
   }
   return { ops, skippedOps, ...fields(GROUP, {})(value) };
-}
-
-/** A group that passed. */
-export interface PassedGroup extends GroupOperations {
-  readonly ev: 'group';
-  readonly ok: true;
-  readonly ms: number;
-}
-
-/** What went wrong: at most one in a stream. */
-export interface Fault extends Partial<GroupFields> {
-  readonly ev: 'fault';
-  readonly code: string;
-  readonly exit: number;
-  readonly msg: string;
-  /** The ranks that the fault names: failed, missing or suspected. */
-  readonly culprits: readonly number[];
-  /** The host of the first of them. */
-  readonly host?: string;
-  /** Ranks that wait for them. */
-  readonly waiting: readonly number[];
 }
 
 function fault(value: unknown): Omit<Fault, 'ev'> {

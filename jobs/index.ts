@@ -16,6 +16,7 @@ export * from './runRecord';
 export * from './runReport';
 export * from './savedRuns';
 export * from './slurm';
+export type * from './smokeResult';
 export * from './smokeRun';
 export * from './speeds';
 export * from './trace';

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ResolvedLayout } from '../layout';
-import type { GroupOperations } from './events';
-import type { SmokeResult } from './smokeRun';
+import type { GroupOperations, SmokeResult } from './smokeResult';
 import { type KindOfGroups, kindsOf, type Speed } from './speeds';
 
 /** The version of saved records; others are not read. */

@@ -10,49 +10,17 @@ import {
   type Ticket,
 } from './backend';
 import { backendOf, type Cluster } from './clusterKinds';
-import {
-  type Fault,
-  type GroupOperations,
-  LineSplitter,
-  type PassedGroup,
-  parseEvent,
-  type SmokeEvent,
-} from './events';
+import { LineSplitter, parseEvent, type SmokeEvent } from './events';
 import type { SmokePlan } from './plan';
 import { makeRunFolder } from './runFolder';
 import { forgetRun, type SavedRun, saveRun } from './savedRuns';
+import type { Fault, GroupOperations, PassedGroup, SmokeResult } from './smokeResult';
 
 /** How many of the job's last lines are kept. */
 const MAX_LAST_LINES = 20;
 
 /** The exit status of a job that its scheduler ended: that of a job that was told to stop. */
 const ENDED_BY_SCHEDULER = 143;
-
-/** The outcome of a run. */
-export interface SmokeResult {
-  /** `ok`, `cancelled`, the code of a fault, or `unknown` where the stream broke off: never passed. */
-  readonly verdict: string;
-  readonly ok: boolean;
-  /** The groups of more than one rank that passed. */
-  readonly groups: readonly PassedGroup[];
-  readonly fault: Fault | null;
-  readonly seconds: number;
-  /** The device of the ranks, such as `NVIDIA H200`. */
-  readonly device: string;
-  readonly software: readonly string[];
-  /** The most GPU memory that communicators hold on any rank, in bytes; null on a CPU. */
-  readonly communicatorBytes: number | null;
-  /** Checks that the layout asks for and the job did not run. */
-  readonly skipped: readonly { readonly name: string; readonly reason: string }[];
-  /** Checks beside the groups that passed, and what they found. */
-  readonly passed: readonly { readonly name: string; readonly message: string }[];
-  /** What the check `bandwidth` measured: one group of each kind, once a payload. */
-  readonly bandwidth: readonly GroupOperations[];
-  /** Warnings of the job, such as ranks with different software. */
-  readonly warnings: readonly string[];
-  /** The last lines that the job wrote for people: the only hint where the stream broke off. */
-  readonly lastWords: readonly string[];
-}
 
 /** How far a run has come. */
 export interface SmokeProgress {

@@ -1,5 +1,5 @@
 import { groupedBy } from './collections';
-import type { GroupOperations } from './events';
+import type { GroupOperations } from './smokeResult';
 
 /** One operation of a kind of group, at one payload: the slowest group's numbers. */
 export interface Speed {

@@ -1,6 +1,7 @@
 import { type GroupFamily, groupNameOf, processGroups, type ResolvedLayout } from '../../layout';
 import { ascending, groupedBy } from '../collections';
 import type { RunGroup } from './evidence';
+import type { ExplainedDifference, Verification } from './verification';
 
 /** torch's description of the default group, which holds all ranks. */
 export const WORLD_DESC = 'default_pg';
@@ -15,31 +16,12 @@ const WORLD = 'world';
 const MAX_LISTED = 16;
 const MAX_RANKS = 4096;
 
-/** Groups of one name that differ from those of the layout. */
-export interface GroupDifference {
-  /** The layout's name, after the module where there are modules: `language.tp`. */
-  readonly name: string;
-  /** The layout's groups that hold these ranks; the first 16. */
-  readonly expected: readonly (readonly number[])[];
-  /** The run's groups; the first 16. */
-  readonly actual: readonly (readonly number[])[];
-  /** The ranks in ascending order; the first 4,096. */
-  readonly ranks: readonly number[];
-}
+/** Groups of one name that differ from those of the layout: the first 16, and the first 4,096 ranks in ascending order. */
+type GroupDifference = Omit<ExplainedDifference, 'cause' | 'line'>;
 
-/** Groups of the run that the layout does not have. */
-export interface UnexpectedGroups {
-  readonly name: string;
-  readonly groups: readonly (readonly number[])[];
-}
-
-export interface GroupComparison {
-  /** How many groups of the run are groups of the layout. */
-  readonly equal: number;
+/** How the groups of a run compare with the layout's, before differences are explained. */
+export interface GroupComparison extends Omit<Verification['groups'], 'different'> {
   readonly different: readonly GroupDifference[];
-  readonly unexpected: readonly UnexpectedGroups[];
-  /** Names of the layout without a group in the run: their communicators were not created yet, or never. */
-  readonly not_seen: readonly string[];
 }
 
 /** Finds the groups of a run among the process groups of a layout. */

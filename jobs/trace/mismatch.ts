@@ -1,14 +1,12 @@
 import type { Entry, Operation, RunGroup } from './evidence';
 import type { RankRun, Run } from './rankRun';
-
-/** The property in which the members of a group disagree. */
-export type MismatchKind = 'op' | 'size' | 'dtype' | 'order';
+import type { Mismatch } from './verification';
 
 /** An operation that the members of a group have entered differently. */
 export interface Conflict {
   readonly group: RunGroup;
   readonly seq: number;
-  readonly what: MismatchKind;
+  readonly what: Mismatch['what'];
   /** The entry of each member whose ring holds the operation. */
   readonly byRank: ReadonlyMap<number, Entry>;
 }
@@ -43,7 +41,7 @@ const MAX_BATCH = 1024;
 export const UNTOLD = 'operation';
 
 /** The property in which two members of a collective disagree; null for none. */
-export function disagreement(a: Operation, b: Operation): MismatchKind | null {
+export function disagreement(a: Operation, b: Operation): Mismatch['what'] | null {
   if (a === b) {
     return null;
   }

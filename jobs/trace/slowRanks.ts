@@ -1,18 +1,8 @@
-import { countOf, type MeasuredPart, type MeasuredRun } from '../../layout';
+import { countOf, type MeasuredRun } from '../../layout';
 import { median } from '../../layout/median';
 import { groupedBy } from '../collections';
 import { milliseconds, rounded } from './texts';
-
-/** A rank that takes longer in a part of a step than ranks with the same program. */
-export interface SlowRank {
-  readonly rank: number;
-  readonly coordinates: Readonly<Record<string, number | string>>;
-  /** The timer, or `matrix products` for the throughput that `--log-straggler` reports. */
-  readonly part: string;
-  /** How much longer it takes than its peers: 1.25 is a quarter. */
-  readonly ratio: number;
-  readonly because: string;
-}
+import type { SlowRank } from './verification';
 
 /** From which ratio and difference on a rank counts as slow: timers vary by some percent. Seconds. */
 const SLOW = 1.1;
@@ -54,7 +44,7 @@ export function slowRanks(
 
 /** The ranks that are slow in one part. */
 function slowIn(
-  { name, by_rank }: MeasuredPart,
+  { name, by_rank }: MeasuredRun['parts'][number],
   worldSize: number,
   programOf: (rank: number) => string,
 ): Omit<SlowRank, 'coordinates'>[] {

@@ -13,7 +13,7 @@ import { looksLikeRas, type RasAnswer, readRas } from './ras';
 import { looksLikeRecording, type Recording, readRecording } from './recorder';
 import { latestRun, type ReadDump } from './runs';
 import type { Salvaged } from './value';
-import type { SourceFile, SourceKind } from './verification';
+import type { SourceFile } from './verification';
 
 /** The largest dump that is read; 2,000 entries take 1 MB. Bytes. */
 const MAX_DUMP = 64 * 1024 * 1024;
@@ -230,7 +230,7 @@ export class EvidenceReader {
     }
   }
 
-  #note(file: string, kind: SourceKind, rank: number | null, ok: boolean, note = ''): void {
+  #note(file: string, kind: SourceFile['kind'], rank: number | null, ok: boolean, note = ''): void {
     this.#files.push({ file, kind, rank, ok, note });
   }
 

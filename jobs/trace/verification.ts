@@ -1,90 +1,137 @@
-import type { MeasuredRun } from '../../layout';
-import type { GroupDifference, UnexpectedGroups } from './groupComparison';
-import type { MismatchKind } from './mismatch';
-import type { ProfiledRun } from './profile/timeSpent';
-import type { SlowRank } from './slowRanks';
+import { z } from 'zod';
+import { measuredRunOutput } from '../../layout/logs/measuredRunOutput';
+import { type Plain, ranks, whole } from '../../layout/outputParts';
 
-/** The verdict on a run. */
-export type Verdict = 'healthy' | 'wrong-groups' | 'hang' | 'mismatch' | 'lost' | 'unknown';
-
-/** The kinds of files. */
-export type SourceKind = 'flight-recorder' | 'ras' | 'recorder' | 'profile' | 'log' | 'other';
-
-/** One file of the run. */
-export interface SourceFile {
-  readonly file: string;
-  readonly kind: SourceKind;
-  /** The rank of the file; null for files of several ranks. */
-  readonly rank: number | null;
-  /** Whether all of it could be read. */
-  readonly ok: boolean;
-  /** What could not be read or was not used; empty for nothing. */
-  readonly note: string;
-}
-
-/** Groups of one name that differ, with the change to the layout that would give those of the run. */
-export interface ExplainedDifference extends GroupDifference {
-  /** `order tp-cp-ep-pp-dp`; null for unknown. */
-  readonly cause: string | null;
-  /** The line of the layout file, from 1; null for none. */
-  readonly line: number | null;
-}
-
-/** A rank that blocks others, differs from its peers, or is gone. */
-export interface Culprit {
-  readonly rank: number;
-  /** Null for unknown. */
-  readonly host: string | null;
-  readonly gpu: number | null;
-  /** Of its process on the host. */
-  readonly pid: number | null;
-  /** Its coordinates in the layout's grid, such as `{"tp": 1, "dp": 0}`. */
-  readonly coordinates: Readonly<Record<string, number | string>>;
-  /** From 0 to 1: never more than the files support. */
-  readonly confidence: number;
-  readonly because: readonly string[];
-}
-
-/** A rank that waits. */
-export interface Victim {
-  readonly rank: number;
-  readonly waits_for: readonly number[];
-  readonly group: string;
-  readonly op: string;
-  readonly seq: number;
-}
-
-/** An operation that the members of a group entered differently. */
-export interface Mismatch {
-  readonly group: string;
-  readonly seq: number;
-  readonly what: MismatchKind;
-  /** What each rank did, by rank. */
-  readonly by_rank: Readonly<Record<string, string>>;
-}
+// in the layout's grid, such as `{"tp": 1, "dp": 0}`
+const coordinates = z.record(z.string(), z.union([z.number(), z.string()]));
 
 /** The result of `verify`, which is also its JSON output. */
-export interface Verification {
-  readonly layout: string;
-  readonly sources: readonly SourceFile[];
-  readonly groups: {
-    readonly equal: number;
-    readonly different: readonly ExplainedDifference[];
-    readonly unexpected: readonly UnexpectedGroups[];
-    readonly not_seen: readonly string[];
-  };
-  readonly verdict: Verdict;
-  readonly culprits: readonly Culprit[];
-  readonly victims: readonly Victim[];
-  readonly mismatch: Mismatch | null;
-  /** Sentences that explain the verdict and what is unknown. */
-  readonly why: readonly string[];
-  /** Ranks of which no file tells anything; the first 65,536. */
-  readonly unseen: readonly number[];
-  /** The speed and memory that logs report; null for none. */
-  readonly measured: MeasuredRun | null;
-  /** Where the time goes, by the profiles of some ranks; null for none. */
-  readonly profiled: ProfiledRun | null;
-  /** Ranks that slow the run, the slowest first. */
-  readonly slow: readonly SlowRank[];
-}
+export const verificationOutput = z.object({
+  layout: z.string().describe('The file as the command line names it; `-` is standard input.'),
+  sources: z.array(
+    z.object({
+      file: z.string(),
+      kind: z.enum(['flight-recorder', 'ras', 'recorder', 'profile', 'log', 'other']),
+      // null for files of several ranks
+      rank: whole.nullable(),
+      ok: z.boolean().describe('Whether all of it could be read.'),
+      // what could not be read or was not used; empty for nothing
+      note: z.string(),
+    }),
+  ),
+  groups: z.object({
+    equal: whole.describe('Groups of the run that are groups of the layout.'),
+    different: z.array(
+      z.object({
+        // the layout's, after the module where there are modules: `language.tp`
+        name: z.string(),
+        // the layout's groups that hold these ranks, and the run's
+        expected: z.array(ranks),
+        actual: z.array(ranks),
+        ranks,
+        cause: z.string().nullable().describe('The change to the layout that would give the groups of the run.'),
+        // of the layout file, from 1; null for none
+        line: whole.nullable(),
+      }),
+    ),
+    // groups of the run that the layout does not have
+    unexpected: z.array(z.object({ name: z.string(), groups: z.array(ranks) })),
+    // names of the layout without a group in the run: their communicators were not created yet, or never
+    not_seen: z.array(z.string()),
+  }),
+  verdict: z.enum(['healthy', 'wrong-groups', 'hang', 'mismatch', 'lost', 'unknown']),
+  // ranks that block others, differ from their peers, or are gone
+  culprits: z.array(
+    z.object({
+      rank: whole,
+      host: z.string().nullable(),
+      gpu: whole.nullable(),
+      pid: whole.nullable().describe('Of its process on the host.'),
+      coordinates,
+      // never more than the files support
+      confidence: z.number().min(0).max(1),
+      because: z.array(z.string()),
+    }),
+  ),
+  // ranks that wait
+  victims: z.array(z.object({ rank: whole, waits_for: ranks, group: z.string(), op: z.string(), seq: whole })),
+  // an operation that the members of a group entered differently, and what each rank did
+  mismatch: z
+    .object({
+      group: z.string(),
+      seq: whole,
+      what: z.enum(['op', 'size', 'dtype', 'order']),
+      by_rank: z.record(z.string(), z.string()),
+    })
+    .nullable(),
+  // sentences that explain the verdict and what is unknown
+  why: z.array(z.string()),
+  // the first 65,536
+  unseen: ranks.describe('Ranks of which no file tells anything.'),
+  measured: measuredRunOutput.nullable().describe('The speed and memory that logs report.'),
+  profiled: z
+    .object({
+      ranks: z.array(
+        z.object({
+          rank: whole,
+          step_s: z.number(),
+          waiting_s: z.number().describe('For other ranks, of a step.'),
+          busy_s: z.number(),
+          computing_s: z.number().describe('In kernels that do not communicate.'),
+        }),
+      ),
+      steps: whole.describe('How many steps were compared; 0 where the profiles do not number them.'),
+      kinds: z.array(
+        z.object({
+          name: z.string(),
+          time_s: z.number().describe('In operations of these groups, of a step; the mean of the ranks.'),
+          waiting_s: z.number(),
+          hidden_s: z.number().describe('Beside other work of the GPU.'),
+          hideable_s: z.number().describe('The most of it that other work could hide.'),
+          bus_gb_s: z.number().nullable().describe('GB/s while all members take part, as nccl-tests count them.'),
+        }),
+      ),
+      // sentences about what is not known
+      why: z.array(z.string()),
+    })
+    .nullable()
+    .describe('Where the time goes, by the profiles of some ranks.'),
+  // ranks that slow the run, the slowest first
+  slow: z.array(
+    z.object({
+      rank: whole,
+      coordinates,
+      // the timer, or `matrix products` for the throughput that `--log-straggler` reports
+      part: z.string(),
+      ratio: z.number().describe('How much longer it takes than ranks with the same program.'),
+      because: z.string(),
+    }),
+  ),
+});
+
+/** The result of `verify`. */
+export type Verification = Plain<z.infer<typeof verificationOutput>>;
+
+/** The verdict on a run. */
+export type Verdict = Verification['verdict'];
+
+/** One file of the run. */
+export type SourceFile = Verification['sources'][number];
+
+/** Groups of one name that differ, with the change to the layout that would give those of the run. */
+export type ExplainedDifference = Verification['groups']['different'][number];
+
+/** A rank that blocks others, differs from its peers, or is gone. */
+export type Culprit = Verification['culprits'][number];
+
+/** A rank that waits. */
+export type Victim = Verification['victims'][number];
+
+/** An operation that the members of a group entered differently. */
+export type Mismatch = NonNullable<Verification['mismatch']>;
+
+/** What the profiles of some ranks tell. Seconds a step. */
+export type ProfiledRun = NonNullable<Verification['profiled']>;
+
+/** A rank that takes longer in a part of a step than ranks with the same program. */
+export type SlowRank = Verification['slow'][number];

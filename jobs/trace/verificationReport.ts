@@ -1,8 +1,6 @@
 import { countOf, gibibytes, grouped, type MeasuredRun, markdownText } from '../../layout';
-import type { ProfiledRun } from './profile/timeSpent';
-import type { SlowRank } from './slowRanks';
 import { milliseconds } from './texts';
-import type { Culprit, ExplainedDifference, Verdict, Verification } from './verification';
+import type { Culprit, ExplainedDifference, ProfiledRun, SlowRank, Verdict, Verification } from './verification';
 
 /** The most items that a section of the Markdown report lists. */
 const MAX_ITEMS = 200;

@@ -21,7 +21,7 @@ import { slowRanks } from './slowRanks';
 import type { Evidence } from './sources';
 import type { RunContext } from './suspect';
 import { ranksText } from './texts';
-import type { Culprit, ExplainedDifference, SourceKind, Verification, Victim } from './verification';
+import type { Culprit, ExplainedDifference, SourceFile, Verification, Victim } from './verification';
 import { waitsFor } from './waits';
 
 /** The most waiting ranks that are listed, and the most ranks that one of them waits for. */
@@ -169,7 +169,7 @@ function contextOf(
 }
 
 /** Files without operations. */
-const RECORDS: ReadonlySet<SourceKind> = new Set(['recorder', 'other']);
+const RECORDS: ReadonlySet<SourceFile['kind']> = new Set(['recorder', 'other']);
 
 /** A function that computes the value of each key once. */
 function cached<K, V>(compute: (key: K) => V): (key: K) => V {

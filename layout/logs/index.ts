@@ -1,2 +1,3 @@
 export * from './logLine';
 export * from './measuredRun';
+export type * from './measuredRunOutput';

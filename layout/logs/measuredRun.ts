@@ -1,67 +1,10 @@
 import { median } from '../median';
 import { type LogLine, logLine } from './logLine';
+import type { MeasuredRun } from './measuredRunOutput';
 
-/** The framework whose lines a log holds. */
-export type MeasuredFramework =
-  | 'megatron-lm'
-  | 'megatron-bridge'
-  | 'nemo'
-  | 'nemo-rl'
-  | 'torchtitan'
-  | 'nanotron'
-  | 'verl';
-
-/** The largest memory that a rank has reported, in bytes; null for unreported. */
-export interface MeasuredMemory {
-  /** The global rank; null where the log does not tell it. */
-  readonly rank: number | null;
-  readonly allocated: number | null;
-  readonly reserved: number | null;
-}
-
-/** A part of a step: a timer of Megatron-LM, a phase of NeMo-RL or verl. Seconds a step, the mean of all reports. */
-export interface MeasuredPart {
-  readonly name: string;
-  /** The least and the most of all ranks; equal where the log gives one number. */
-  readonly min_s: number;
-  readonly max_s: number;
-  /** By rank, as `--timing-log-option all` prints it; empty otherwise. */
-  readonly by_rank: Readonly<Record<string, number>>;
-}
-
-/** A rank that `--log-straggler` has named as the one with the lowest throughput. */
-export interface MeasuredStraggler {
-  readonly rank: number;
-  /** In how many reports it was the slowest. */
-  readonly reports: number;
-  /** Its throughput and that of the fastest rank in these reports, the means, in TFLOP/s. */
-  readonly tflops: number;
-  readonly fastest_tflops: number;
-}
-
-/** What the log of a run tells of its speed and memory. Numbers that the log does not hold are null. */
-export interface MeasuredRun {
-  readonly framework: MeasuredFramework;
-  /** The number of steps that were reported, and the first and last of them. */
-  readonly steps: number;
-  readonly first_step: number | null;
-  readonly last_step: number | null;
-  /** Medians over the steps without the first, which also compiles and allocates. */
-  readonly step_time_s: number | null;
-  /** Of all GPUs. */
-  readonly tokens_per_s: number | null;
-  readonly tokens_per_s_per_gpu: number | null;
-  /** Model TFLOP/s of one GPU, as the framework counts them. */
-  readonly tflops_per_gpu: number | null;
-  /** Samples a step. */
-  readonly global_batch_size: number | null;
-  /** Tokens a sample. */
-  readonly sequence_length: number | null;
-  readonly memory_bytes_peak: readonly MeasuredMemory[];
-  readonly parts: readonly MeasuredPart[];
-  readonly straggler_reports: number;
-  readonly stragglers: readonly MeasuredStraggler[];
-}
+type Framework = MeasuredRun['framework'];
+type Memory = MeasuredRun['memory_bytes_peak'][number];
+type Part = MeasuredRun['parts'][number];
 
 /** The most steps, ranks and parts of a step that are kept. */
 const MAX_STEPS = 100_000;
@@ -95,11 +38,11 @@ interface Step {
 
 /** Reads a log line by line, in bounded memory. */
 export class MeasuredRunReader {
-  #framework: MeasuredFramework | null = null;
+  #framework: Framework | null = null;
   readonly #steps: Step[] = [];
   /** Model TFLOP/s that Megatron Bridge prints on a line of its own, with their step time. */
   readonly #bridge: Step[] = [];
-  readonly #memory = new Map<number | null, MeasuredMemory>();
+  readonly #memory = new Map<number | null, Memory>();
   readonly #parts = new Parts();
   readonly #stragglers = new Stragglers();
   readonly #settings = new Map<'batch' | 'sequence' | 'world', number>();
@@ -346,7 +289,7 @@ export class MeasuredRunReader {
     }
   }
 
-  #add(framework: MeasuredFramework, step: Step): boolean {
+  #add(framework: Framework, step: Step): boolean {
     this.#framework = framework;
     push(this.#steps, step);
     return true;
@@ -460,7 +403,7 @@ class Parts {
   }
 
   /** The parts, the longest first. */
-  all(): MeasuredPart[] {
+  all(): Part[] {
     return [...this.#parts]
       .map(([name, { min, max, count, byRank }]) => {
         const means = [...byRank].map(([rank, [sum, times]]) => [rank, sum / times] as const);
@@ -497,7 +440,7 @@ class Stragglers {
   }
 
   /** The ranks that were slowest, the most frequent first. */
-  all(): MeasuredStraggler[] {
+  all(): MeasuredRun['stragglers'][number][] {
     return [...this.#ranks]
       .map(([rank, { reports, tflops, fastest }]) => ({
         rank,

@@ -1,7 +1,7 @@
 import { countOf } from '../../../layout';
 import type { Entry, Operation } from '../evidence';
 import { isUnnamed } from '../groupComparison';
-import { type Conflict, camps, conflicts, disagreement, type MismatchKind, transferConflicts } from '../mismatch';
+import { type Conflict, camps, conflicts, disagreement, transferConflicts } from '../mismatch';
 import { type Divergence, isResolved } from '../programs';
 import type { Run } from '../rankRun';
 import type { RunContext, Suspect } from '../suspect';
@@ -70,7 +70,7 @@ function divergenceMismatch(first: Divergence, all: readonly Divergence[], conte
   };
 }
 
-function divergenceKind({ did, expected }: Divergence, context: RunContext): MismatchKind {
+function divergenceKind({ did, expected }: Divergence, context: RunContext): Mismatch['what'] {
   return context.nameOf(did) === expected.name && did.operation.name === expected.operation ? 'dtype' : 'order';
 }
 
@@ -284,14 +284,14 @@ function swapped({ group, seq, byRank, what }: Conflict, run: Run): boolean {
 function differenceText(
   entry: Entry,
   other: { readonly operation: Entry['operation']; readonly ranks: readonly number[] },
-  what: MismatchKind,
+  what: Mismatch['what'],
   context: RunContext,
 ): string {
   const theirs = { ...entry, operation: other.operation };
   return `It entered ${operationText(entry, context)} as ${signature(entry, what)}; ${ranksText(other.ranks)} as ${signature(theirs, what)}.`;
 }
 
-function signature({ operation }: Entry, what: MismatchKind): string {
+function signature({ operation }: Entry, what: Mismatch['what']): string {
   if (what === 'size') {
     return `${operation.input} elements`;
   }

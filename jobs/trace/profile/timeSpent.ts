@@ -3,54 +3,20 @@ import { median } from '../../../layout/median';
 import { ascending, groupedBy } from '../../collections';
 import type { RunGroup } from '../evidence';
 import { elementBytes } from '../mismatch';
-import type { SlowRank } from '../slowRanks';
 import { milliseconds, ranksText, rounded } from '../texts';
+import type { ProfiledRun, SlowRank } from '../verification';
 import type { ProfiledOperation, RankProfile } from './kinetoTrace';
 
-/** Where the time of one rank goes, by its profile. Seconds a step. */
-export interface RankTime {
-  readonly rank: number;
-  readonly step_s: number;
-  /** In communication that has not begun on every rank that is read. */
-  readonly waiting_s: number;
-  /** The rest: its own work, and communication while all take part. */
-  readonly busy_s: number;
-  /** In kernels that do not communicate. */
-  readonly computing_s: number;
-}
-
-/** Where the time goes in the groups of one kind: the mean of the ranks that are read. Seconds a step. */
-export interface KindTime {
-  /** The layout's name. */
-  readonly name: string;
-  readonly time_s: number;
-  readonly waiting_s: number;
-  /** The part of the time that runs beside other work of the GPU. */
-  readonly hidden_s: number;
-  /** The most that could: all of the transfers, or all of the other work where that is less. */
-  readonly hideable_s: number;
-  /** The bus bandwidth while all take part, as nccl-tests count it, over all bytes; null for unknown. GB/s. */
-  readonly bus_gb_s: number | null;
-}
-
-/** What the profiles of some ranks tell. */
-export interface ProfiledRun {
-  /** The ranks that were read. */
-  readonly ranks: readonly RankTime[];
-  /** The steps that were compared; 0 where the profiles do not number them. */
-  readonly steps: number;
-  readonly kinds: readonly KindTime[];
-  /** Sentences about what is not known. */
-  readonly why: readonly string[];
-}
-
 /** What is asked of the layout. */
-export interface ProfileContext {
+interface ProfileContext {
   readonly nameOf: (group: RunGroup) => string;
   /** The key of a rank's program: ranks of one pipeline stage run the same one. */
   readonly programOf: (rank: number) => string;
   readonly coordinatesOf: (rank: number) => SlowRank['coordinates'];
 }
+
+/** Where the time of one rank goes. Seconds a step. */
+type RankTime = ProfiledRun['ranks'][number];
 
 /** From which share of a step on a difference counts. Waiting is measured exactly: equal ranks differ by about 1 %. */
 const SLOW = 0.05;
@@ -218,7 +184,7 @@ function kindTimes(
   waiting: ReadonlyMap<ProfiledOperation, number>,
   { nameOf }: ProfileContext,
   { ranks, steps }: { readonly ranks: readonly RankTime[]; readonly steps: number },
-): KindTime[] {
+): ProfiledRun['kinds'][number][] {
   const whole = groupedBy(joint.filter(isWhole), ({ group }) => nameOf(group));
   const all = compared.flatMap(({ profile, operations }) =>
     operations

@@ -93,7 +93,7 @@ function replaced(bytes, from, to) {
   return Buffer.concat([bytes.subarray(0, at - 4), length, Buffer.from(to), bytes.subarray(at + from.length)]);
 }
 
-const reader = new EvidenceReader(RANKS);
+const reader = new EvidenceReader(RANKS, { worldSize: RANKS, gpusPerNode: TP });
 let size = 0;
 let reading = 0;
 let peak = 0;

@@ -1,40 +1,7 @@
 import { Dict, type Salvaged, type Value } from './value';
 
-/** The opcodes of plain dumps in protocols 2 to 5 (CPython `Lib/pickletools.py`). Every other one is refused. */
-const OP = {
-  mark: 0x28,
-  emptyTuple: 0x29,
-  stop: 0x2e,
-  binFloat: 0x47,
-  binInt: 0x4a,
-  binInt1: 0x4b,
-  binInt2: 0x4d,
-  none: 0x4e,
-  binUnicode: 0x58,
-  emptyList: 0x5d,
-  append: 0x61,
-  appends: 0x65,
-  binGet: 0x68,
-  longBinGet: 0x6a,
-  binPut: 0x71,
-  longBinPut: 0x72,
-  setItem: 0x73,
-  tuple: 0x74,
-  setItems: 0x75,
-  emptyDict: 0x7d,
-  proto: 0x80,
-  tuple1: 0x85,
-  tuple2: 0x86,
-  tuple3: 0x87,
-  newTrue: 0x88,
-  newFalse: 0x89,
-  long1: 0x8a,
-  long4: 0x8b,
-  shortBinUnicode: 0x8c,
-  binUnicode8: 0x8d,
-  memoize: 0x94,
-  frame: 0x95,
-} as const;
+/** Opcodes by which the beginning of a pickle and of an entry are found. */
+const OP = { mark: 0x28, binGet: 0x68, binPut: 0x71, longBinPut: 0x72, emptyDict: 0x7d, proto: 0x80 } as const;
 
 /** Dumps nest seven deep; the rest is a margin. */
 const MAX_DEPTH = 32;
@@ -124,6 +91,7 @@ class PickleReader {
   readonly #from: boolean;
   #containers = 0;
   #result: Value | undefined;
+  #ended = false;
 
   constructor(
     readonly bytes: Uint8Array,
@@ -146,7 +114,9 @@ class PickleReader {
 
   read(): Salvaged {
     try {
-      while (this.#step()) {}
+      while (!this.#ended) {
+        this.#step();
+      }
       return { value: this.#result, problem: null };
     } catch (error) {
       if (!(error instanceof PickleError)) {
@@ -156,107 +126,62 @@ class PickleReader {
     }
   }
 
-  /** Performs one opcode; false at STOP. */
-  #step(): boolean {
+  /** What the opcodes of plain dumps in protocols 2 to 5 do (CPython `Lib/pickletools.py`). Every other one is refused. */
+  static readonly #STEPS: Readonly<Record<number, (reader: PickleReader, at: number) => void>> = {
+    [OP.mark]: (reader, at) => reader.#mark(at),
+    [OP.binGet]: (reader) => reader.#recall(reader.#byte()),
+    [OP.binPut]: (reader) => reader.#memoize(reader.#byte()),
+    [OP.longBinPut]: (reader) => reader.#memoize(reader.#uint32()),
+    [OP.emptyDict]: (reader) => reader.#pushNew(new Dict([])),
+    [OP.proto]: (reader, at) => reader.#checkProtocol(reader.#byte(), at),
+    41: (reader) => reader.#pushNew([]), // EMPTY_TUPLE
+    46: (reader) => reader.#stop(), // STOP
+    71: (reader) => reader.#push(reader.#view.getFloat64(reader.#take(8))), // BINFLOAT
+    74: (reader) => reader.#push(reader.#view.getInt32(reader.#take(4), true)), // BININT
+    75: (reader) => reader.#push(reader.#byte()), // BININT1
+    77: (reader) => reader.#push(reader.#view.getUint16(reader.#take(2), true)), // BININT2
+    78: (reader) => reader.#push(null), // NONE
+    88: (reader) => reader.#push(reader.#string(reader.#uint32())), // BINUNICODE
+    93: (reader) => reader.#pushNew([]), // EMPTY_LIST
+    97: (reader) => reader.#appends(reader.#pop(1)), // APPEND
+    101: (reader) => reader.#appends(reader.#popToMark()), // APPENDS
+    106: (reader) => reader.#recall(reader.#uint32()), // LONG_BINGET
+    115: (reader) => reader.#setItems(reader.#pop(2)), // SETITEM
+    116: (reader) => reader.#pushNew(reader.#popToMark()), // TUPLE
+    117: (reader) => reader.#setItems(reader.#popToMark()), // SETITEMS
+    133: (reader) => reader.#pushNew(reader.#pop(1)), // TUPLE1
+    134: (reader) => reader.#pushNew(reader.#pop(2)), // TUPLE2
+    135: (reader) => reader.#pushNew(reader.#pop(3)), // TUPLE3
+    136: (reader) => reader.#push(true), // NEWTRUE
+    137: (reader) => reader.#push(false), // NEWFALSE
+    138: (reader) => reader.#push(reader.#integer(reader.#byte())), // LONG1
+    139: (reader) => reader.#push(reader.#integer(reader.#uint32())), // LONG4
+    140: (reader) => reader.#push(reader.#string(reader.#byte())), // SHORT_BINUNICODE
+    141: (reader) => reader.#push(reader.#string(reader.#uint64())), // BINUNICODE8
+    148: (reader) => reader.#memoize(reader.#memo.length), // MEMOIZE
+    149: (reader) => reader.#take(8), // FRAME
+  };
+
+  #step(): void {
     const at = this.#at;
     const op = this.#byte();
-    switch (op) {
-      case OP.binGet:
-        this.#recall(this.#byte());
-        return true;
-      case OP.binInt1:
-        this.#push(this.#byte());
-        return true;
-      case OP.binPut:
-        this.#memoize(this.#byte());
-        return true;
-      case OP.longBinGet:
-        this.#recall(this.#uint32());
-        return true;
-      case OP.longBinPut:
-        this.#memoize(this.#uint32());
-        return true;
-      case OP.memoize:
-        this.#memoize(this.#memo.length);
-        return true;
-      case OP.mark:
-        if (this.#marks.length >= MAX_DEPTH) {
-          throw new PickleError(`nests deeper than ${MAX_DEPTH} at byte ${at}`);
-        }
-        this.#marks.push(this.#stack.length);
-        return true;
-      case OP.emptyDict:
-        this.#pushNew(new Dict([]));
-        return true;
-      case OP.emptyList:
-        this.#pushNew([]);
-        return true;
-      case OP.setItem:
-        this.#setItems(this.#pop(2));
-        return true;
-      case OP.setItems:
-        this.#setItems(this.#popToMark());
-        return true;
-      case OP.append:
-        this.#appends(this.#pop(1));
-        return true;
-      case OP.appends:
-        this.#appends(this.#popToMark());
-        return true;
-      case OP.binUnicode:
-        this.#push(this.#string(this.#uint32()));
-        return true;
-      case OP.shortBinUnicode:
-        this.#push(this.#string(this.#byte()));
-        return true;
-      case OP.binUnicode8:
-        this.#push(this.#string(this.#uint64()));
-        return true;
-      case OP.stop:
-        this.#result = this.#pop(1)[0];
-        return false;
-      default:
-        this.#pushScalar(this.#scalar(op, at));
-        return true;
+    const step = PickleReader.#STEPS[op];
+    if (!step) {
+      throw new PickleError(`opcode 0x${op.toString(16).padStart(2, '0')} at byte ${at} is not one that dumps hold`);
     }
+    step(this, at);
   }
 
-  /** The value that an opcode gives by itself; undefined for opcodes of the framing. */
-  #scalar(op: number, at: number): Value | undefined {
-    switch (op) {
-      case OP.binInt:
-        return this.#view.getInt32(this.#take(4), true);
-      case OP.binInt2:
-        return this.#view.getUint16(this.#take(2), true);
-      case OP.long1:
-        return this.#integer(this.#byte());
-      case OP.long4:
-        return this.#integer(this.#uint32());
-      case OP.binFloat:
-        return this.#view.getFloat64(this.#take(8));
-      case OP.none:
-        return null;
-      case OP.newTrue:
-        return true;
-      case OP.newFalse:
-        return false;
-      case OP.emptyTuple:
-        return [];
-      case OP.tuple1:
-      case OP.tuple2:
-      case OP.tuple3:
-        return this.#pop(op - OP.tuple1 + 1);
-      case OP.tuple:
-        return this.#popToMark();
-      case OP.frame:
-        this.#take(8);
-        return undefined;
-      case OP.proto:
-        this.#checkProtocol(this.#byte(), at);
-        return undefined;
-      default:
-        throw new PickleError(`opcode 0x${op.toString(16).padStart(2, '0')} at byte ${at} is not one that dumps hold`);
+  #stop(): void {
+    this.#result = this.#pop(1)[0];
+    this.#ended = true;
+  }
+
+  #mark(at: number): void {
+    if (this.#marks.length >= MAX_DEPTH) {
+      throw new PickleError(`nests deeper than ${MAX_DEPTH} at byte ${at}`);
     }
+    this.#marks.push(this.#stack.length);
   }
 
   #checkProtocol(version: number, at: number): void {
@@ -315,16 +240,10 @@ class PickleReader {
     this.#stack.push(value);
   }
 
-  /** Pushes a value that was not there before. */
+  /** Pushes a list or dict that was not there before. */
   #pushNew(value: Value): void {
-    this.#containers += typeof value === 'object' && value !== null ? 1 : 0;
+    this.#containers++;
     this.#push(value);
-  }
-
-  #pushScalar(value: Value | undefined): void {
-    if (value !== undefined) {
-      this.#pushNew(value);
-    }
   }
 
   #recall(index: number): void {

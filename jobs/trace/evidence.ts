@@ -1,4 +1,5 @@
-import type { Value } from './value';
+import { getOrInsert } from '../collections';
+import { intOf, type Value } from './value';
 
 /** A process group of the run, as the files of the run describe it. */
 export interface RunGroup {
@@ -81,63 +82,32 @@ export class Interner {
   readonly #listed = new WeakMap<readonly unknown[], Members>();
   readonly #operations = new Map<string, Operation>();
 
-  group(name: string, desc: string, ranks: readonly number[]): RunGroup {
-    return this.#group(
-      name,
-      desc,
-      this.#listedMembers(ranks, () => ranks),
-    );
-  }
-
   /** A group whose ranks are text, `[0, 2]`, as in JSON dumps; each text is parsed once. */
   writtenGroup(name: string, desc: string, ranks: string): RunGroup {
-    const members = interned(this.#written, ranks, () =>
+    const members = getOrInsert(this.#written, ranks, () =>
       this.#equal([...ranks.matchAll(/\d{1,10}/g)].map(([digits]) => Number(digits))),
     );
     return this.#group(name, desc, members);
   }
 
-  /** A group whose ranks are a list of a dump; each list is read once. */
-  listedGroup(
-    name: string,
-    desc: string,
-    list: readonly Value[],
-    rankOf: (value: Value) => number | undefined,
-  ): RunGroup {
-    return this.#group(
-      name,
-      desc,
-      this.#listedMembers(list, () => list.flatMap((value) => rankOf(value) ?? [])),
-    );
+  /** A group whose ranks are a list, also one of a dump; each list is read once. */
+  group(name: string, desc: string, list: readonly Value[]): RunGroup {
+    const members = getOrInsert(this.#listed, list, () => this.#equal(list.flatMap((value) => intOf(value) ?? [])));
+    return this.#group(name, desc, members);
   }
 
   #group(name: string, desc: string, { ranks, id }: Members): RunGroup {
-    return interned(this.#groups, `${name}\0${desc}\0${id}`, () => ({ name, desc, ranks }));
-  }
-
-  #listedMembers(list: readonly unknown[], ranks: () => readonly number[]): Members {
-    const members = this.#listed.get(list) ?? this.#equal(ranks());
-    this.#listed.set(list, members);
-    return members;
+    return getOrInsert(this.#groups, `${name}\0${desc}\0${id}`, () => ({ name, desc, ranks }));
   }
 
   #equal(ranks: readonly number[]): Members {
-    return interned(this.#members, ranks.join(), () => ({ ranks, id: this.#members.size }));
+    return getOrInsert(this.#members, ranks.join(), () => ({ ranks, id: this.#members.size }));
   }
 
   operation(operation: Operation): Operation {
     const { name, peer, input, output, dtype } = operation;
-    return interned(this.#operations, `${name} ${peer} ${input} ${output} ${dtype}`, () => operation);
+    return getOrInsert(this.#operations, `${name} ${peer} ${input} ${output} ${dtype}`, () => operation);
   }
-}
-
-function interned<T>(known: Map<string, T>, key: string, make: () => T): T {
-  let value = known.get(key);
-  if (value === undefined) {
-    value = make();
-    known.set(key, value);
-  }
-  return value;
 }
 
 /** One stack frame of an operation. */

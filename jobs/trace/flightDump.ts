@@ -1,3 +1,4 @@
+import { getOrInsert } from '../collections';
 import type { Entry, Interner, Operation, Progress, RunGroup, StackFrame } from './evidence';
 import { type Dict, dictOf, intOf, listOf, type Salvaged, textOf, type Value } from './value';
 
@@ -83,7 +84,7 @@ function groupsOf(root: Dict, interner: Interner): RunGroup[] {
     }
     return typeof ranks === 'string'
       ? [interner.writtenGroup(name, desc, ranks)]
-      : [interner.listedGroup(name, desc, listOf(ranks), intOf)];
+      : [interner.group(name, desc, listOf(ranks))];
   });
 }
 
@@ -108,8 +109,6 @@ class EntryReader {
   oldest = Number.POSITIVE_INFINITY;
   newest = 0;
   readonly #lastOf = new Map<RunGroup, Entry>();
-  readonly #groups: Map<string, RunGroup>;
-  readonly #interner: Interner;
 
   /** The place of each key in the first dict: the others have the same keys in the same places. */
   readonly #places = new Map<string, { readonly at: number; readonly key: Value | undefined }>();
@@ -117,10 +116,10 @@ class EntryReader {
   /** By list: a pickle may refer to one list of sizes in each of a million entries. */
   readonly #elements = new Map<Value, number>();
 
-  constructor(groups: Map<string, RunGroup>, interner: Interner) {
-    this.#groups = groups;
-    this.#interner = interner;
-  }
+  constructor(
+    readonly groups: Map<string, RunGroup>,
+    readonly interner: Interner,
+  ) {}
 
   #get(dict: Dict | undefined, key: string): Value | undefined {
     if (!dict) {
@@ -200,11 +199,7 @@ class EntryReader {
     const id = intOf(this.#get(dict, 'pg_id'));
     const [name, desc] = listOf(this.#get(dict, 'process_group'));
     const key = textOf(name) ?? String(id ?? '');
-    let group = this.#groups.get(key);
-    if (!group) {
-      group = this.#interner.group(key, textOf(desc) ?? '', []);
-      this.#groups.set(key, group);
-    }
+    const group = getOrInsert(this.groups, key, () => this.interner.group(key, textOf(desc) ?? '', []));
     if (id !== undefined) {
       this.groupOfId.set(id, group);
     }
@@ -215,17 +210,14 @@ class EntryReader {
     if (!Array.isArray(sizes) || sizes.length <= 1) {
       return elements(sizes);
     }
-    const known = this.#elements.get(sizes) ?? elements(sizes);
-    this.#elements.set(sizes, known);
-    return known;
+    return getOrInsert(this.#elements, sizes, () => elements(sizes));
   }
 
   #operation(dict: Dict, profile: string): Operation {
     const input = this.#elementsOf(this.#get(dict, 'input_sizes'));
     const output = this.#elementsOf(this.#get(dict, 'output_sizes'));
     const dtype = typesOf(listOf(this.#get(dict, 'input_dtypes')));
-    const known = this.#operations.get(profile) ?? [];
-    this.#operations.set(profile, known);
+    const known = getOrInsert(this.#operations, profile, () => []);
     const found = known.find((one) => one.input === input && one.output === output && one.dtype === dtype);
     if (found) {
       return found;
@@ -233,7 +225,7 @@ class EntryReader {
     const text = profile.replace(/^\w+:/, '');
     const transfer = /^(send|recv) \d+(?:->|<-)(\d+)$/.exec(text);
     const peer = transfer ? Number(transfer[2]) : null;
-    const operation = this.#interner.operation({ name: transfer?.[1] ?? text, peer, input, output, dtype });
+    const operation = this.interner.operation({ name: transfer?.[1] ?? text, peer, input, output, dtype });
     if (known.length < MAX_REMEMBERED) {
       known.push(operation);
     }

@@ -1,4 +1,4 @@
-import { groupedBy } from '../collections';
+import { getOrInsert, groupedBy } from '../collections';
 import type { Entry, Interner, Progress, RankEvidence, RunGroup } from './evidence';
 import { INFERRED_DESC, type LayoutGroups, WORLD_DESC } from './groupComparison';
 import type { LogProgress, LogWait, RunLogs } from './logs/log';
@@ -31,11 +31,7 @@ export function logEvidence(
   const located = new WaitGroups(logs, layout, groups, interner);
   const ranks = new Map<number, { entries: Entry[]; progress: Map<RunGroup, Progress> }>();
   const open: string[] = [];
-  const of = (rank: number) => {
-    const known = ranks.get(rank) ?? { entries: [], progress: new Map<RunGroup, Progress>() };
-    ranks.set(rank, known);
-    return known;
-  };
+  const of = (rank: number) => getOrInsert(ranks, rank, () => ({ entries: [], progress: new Map() }));
   for (const { rank, wait } of located.waits) {
     const found = rank === null ? [] : located.groupsOf(rank, wait);
     const [group] = found;

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../collections';
 import type { Entry, Operation, RunGroup } from './evidence';
 import type { RankRun, Run } from './rankRun';
 import type { Mismatch } from './verification';
@@ -131,8 +132,7 @@ export function conflicts(run: Run): Conflict[] {
   const seen = new Map<RunGroup, Map<number, Operation>>();
   for (const rank of run.all) {
     forEachCollective(recorded(rank), (entry, key) => {
-      const operations = seen.get(entry.group) ?? new Map<number, Operation>();
-      seen.set(entry.group, operations);
+      const operations = getOrInsert(seen, entry.group, () => new Map());
       const known = operations.get(key);
       if (known === undefined) {
         operations.set(key, entry.operation);

@@ -1,3 +1,5 @@
+import { memoize } from '../../layout';
+import { getOrInsert, groupedBy } from '../collections';
 import type { Entry, Operation, RunGroup } from './evidence';
 import type { RankRun, Run } from './rankRun';
 import type { Programs } from './silentRanks';
@@ -9,25 +11,17 @@ import type { Programs } from './silentRanks';
  * @param since when others came to wait, in nanoseconds since 1970: dumps that were written before show less
  */
 export function areInnocent(silent: number, since: number, run: Run, programs: Programs): boolean {
-  const wholeByProgram = new Map<string, RankRun[]>();
-  for (const rank of run.all.filter((one) => one.whole && one.isSettled(since))) {
-    const program = programs.programOf(rank.rank);
-    const ranks = wholeByProgram.get(program) ?? [];
-    wholeByProgram.set(program, ranks);
-    ranks.push(rank);
-  }
+  const whole = run.all.filter((one) => one.whole && one.isSettled(since));
+  const wholeByProgram = groupedBy(whole, ({ rank }) => programs.programOf(rank));
   const [model] = wholeByProgram.get(programs.programOf(silent)) ?? [];
   if (!model) {
     return false;
   }
   const groups = new Set(model.evidence.entries.map(({ group }) => group));
   // who is in an operation with another unseen rank may be held by that one
-  const known = new Map<RunGroup, boolean>();
-  const isShown = (group: RunGroup) => {
-    const all = known.get(group) ?? group.ranks.every((rank) => rank === silent || run.ranks.get(rank)?.whole === true);
-    known.set(group, all);
-    return all;
-  };
+  const isShown = memoize((group: RunGroup) =>
+    group.ranks.every((rank) => rank === silent || run.ranks.get(rank)?.whole === true),
+  );
   const common = [...groups].map((group) => programs.groupLike(group, silent));
   const partners = new Set(common.flatMap((group) => group?.ranks ?? []));
   return (
@@ -47,9 +41,7 @@ function agree(own: RankRun, peer: RankRun, other: number, programs: Programs): 
   const theirs = new Map<RunGroup, Map<number, Operation>>();
   for (const { group, seq, p2p, operation } of peer.evidence.entries) {
     if (!p2p) {
-      const bySeq = theirs.get(group) ?? new Map<number, Operation>();
-      theirs.set(group, bySeq);
-      bySeq.set(seq, operation);
+      getOrInsert(theirs, group, () => new Map()).set(seq, operation);
     }
   }
   const transfers = new Map<string, number>();

@@ -1,3 +1,4 @@
+import { getOrInsert, groupedBy } from '../collections';
 import type { Entry, RunGroup } from './evidence';
 import type { RankRun } from './rankRun';
 
@@ -90,16 +91,8 @@ function isUnanimous(programs: readonly Program[], at: number): boolean {
 
 /** The programs by their step in one place, without programs that are shorter. */
 function campsAt(programs: readonly Program[], at: number): Program[][] {
-  const camps = new Map<string, Program[]>();
-  for (const program of programs) {
-    const token = program.steps[at - program.start]?.token;
-    const camp = token === undefined ? undefined : camps.get(token);
-    if (camp) {
-      camp.push(program);
-    } else if (token !== undefined) {
-      camps.set(token, [program]);
-    }
-  }
+  const camps = groupedBy(programs, ({ steps, start }) => steps[at - start]?.token);
+  camps.delete(undefined);
   return [...camps.values()];
 }
 
@@ -176,17 +169,13 @@ function stepsOf(entries: readonly Entry[], nameOf: (entry: Entry) => string, si
   const tokens = new Map<RunGroup, Map<string, string>>();
   const names = new Map<RunGroup, string>();
   return entries.map((entry) => {
-    const name = names.get(entry.group) ?? nameOf(entry);
-    names.set(entry.group, name);
-    const ofGroup = tokens.get(entry.group) ?? new Map<string, string>();
-    tokens.set(entry.group, ofGroup);
+    const name = getOrInsert(names, entry.group, () => nameOf(entry));
+    const ofGroup = getOrInsert(tokens, entry.group, () => new Map());
     // sizes may differ with the data, types may not
     const { operation } = entry;
     const size = sized ? ` ${operation.input} ${operation.output}` : '';
     const what = `${operation.name} ${operation.peer ?? ''} ${operation.dtype}${size}`;
-    const token = ofGroup.get(what) ?? `${name} ${what}`;
-    ofGroup.set(what, token);
-    return { token, name, entry };
+    return { token: getOrInsert(ofGroup, what, () => `${name} ${what}`), name, entry };
   });
 }
 

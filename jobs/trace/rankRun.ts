@@ -1,3 +1,4 @@
+import { getOrInsert } from '../collections';
 import type { Entry, RankEvidence, RunGroup } from './evidence';
 
 /**
@@ -84,12 +85,8 @@ function transfersOf(entries: readonly Entry[]): Map<RunGroup, Map<string, Entry
   for (const entry of entries) {
     const { name, peer } = entry.operation;
     if (peer !== null) {
-      const ofGroup = found.get(entry.group) ?? new Map<string, Entry[]>();
-      found.set(entry.group, ofGroup);
-      const key = `${name} ${peer}`;
-      const list = ofGroup.get(key) ?? [];
-      ofGroup.set(key, list);
-      list.push(entry);
+      const ofGroup = getOrInsert(found, entry.group, () => new Map());
+      getOrInsert(ofGroup, `${name} ${peer}`, () => []).push(entry);
     }
   }
   return found;

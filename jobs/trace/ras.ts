@@ -1,3 +1,4 @@
+import { getOrInsert } from '../collections';
 import { readJson } from './jsonText';
 import { type Dict, dictOf, intOf, listOf, textOf, type Value } from './value';
 
@@ -16,7 +17,6 @@ export interface RasMember {
 }
 
 interface RasCommunicator {
-  readonly hash: string;
   /** The number of ranks of the communicator, also of unknown ones; null in text answers. */
   readonly size: number | null;
   readonly members: readonly RasMember[];
@@ -47,11 +47,9 @@ function fromJson(text: string): RasAnswer {
   const { value, problem } = readJson(text.replaceAll(/("nvml_dev": -?\d+)(\s+"status")/g, '$1,$2'));
   const communicators = listOf(dictOf(value)?.get('communicators')).flatMap((item) => {
     const dict = dictOf(item);
-    const hash = textOf(dict?.get('hash'));
-    return dict && hash !== undefined
+    return dict && textOf(dict.get('hash')) !== undefined
       ? [
           {
-            hash: `${hash} ${textOf(dict.get('secondary_hash')) ?? ''}`,
             size: intOf(dict.get('size')) ?? null,
             members: [
               ...listOf(dict.get('ranks')).flatMap((rank) => jsonMember(rank, false)),
@@ -102,8 +100,7 @@ function textCommunicators(text: string): RasCommunicator[] {
   for (const [line] of text.matchAll(/[^\n]+/g)) {
     const [, hash, title] = HEAD.exec(line) ?? [];
     if (hash !== undefined) {
-      members = found.get(hash) ?? new Map();
-      found.set(hash, members);
+      members = getOrInsert(found, hash, () => new Map());
       section = { missing: title === 'INCOMPLETE', kind: 'operation', count: 0 };
       continue;
     }
@@ -119,7 +116,7 @@ function textCommunicators(text: string): RasCommunicator[] {
       members?.set(member.commRank, member);
     }
   }
-  return [...found].map(([hash, byRank]) => ({ hash, size: null, members: [...byRank.values()] }));
+  return [...found.values()].map((byRank) => ({ size: null, members: [...byRank.values()] }));
 }
 
 function textMember(

@@ -7,7 +7,7 @@ import {
   memoize,
   type ResolvedLayout,
 } from '../../layout';
-import { ascending } from '../collections';
+import { ascending, getOrInsert } from '../collections';
 import { type Assessment, assess } from './detectors';
 import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
 import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groupComparison';
@@ -133,7 +133,7 @@ function contextOf(
   open: readonly string[],
   ras: RasByRank | null,
 ): RunContext {
-  const nameOf = cached((group: RunGroup) => layout.nameOf(group));
+  const nameOf = memoize((group: RunGroup) => layout.nameOf(group));
   const groupsByRank = memoize(
     (all: readonly RunGroup[]) =>
       new Map(all.flatMap((group) => group.ranks.map((rank) => [`${nameOf(group)} ${rank}`, group]))),
@@ -170,16 +170,6 @@ function contextOf(
 
 /** Files without operations. */
 const RECORDS: ReadonlySet<SourceFile['kind']> = new Set(['recorder', 'other']);
-
-/** A function that computes the value of each key once. */
-function cached<K, V>(compute: (key: K) => V): (key: K) => V {
-  const values = new Map<K, V>();
-  return (key) => {
-    const value = values.get(key) ?? compute(key);
-    values.set(key, value);
-    return value;
-  };
-}
 
 /** The key of a rank's program: ranks of one module and pipeline stage run the same one. */
 function programOf(rank: number, layout: ResolvedLayout): string {
@@ -322,8 +312,7 @@ function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>
     const { group, counts } = rasCounts(rasGroup, index, known, interner);
     const most = Math.max(...counts.values());
     for (const [rank, count] of counts) {
-      const one = found.get(rank) ?? { entries: [] as Entry[], progress: new Map<RunGroup, Progress>() };
-      found.set(rank, one);
+      const one = getOrInsert(found, rank, () => ({ entries: [], progress: new Map() }));
       one.progress.set(group, { group, enqueued: count, completed: count });
       if (count === most && [...counts.values()].some((other) => other < most)) {
         one.entries.push(pendingEntry(one.entries.length, group, count, interner));

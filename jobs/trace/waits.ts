@@ -1,3 +1,4 @@
+import { getOrInsert } from '../collections';
 import type { Entry, RunGroup } from './evidence';
 import type { Entered, RankRun, Run } from './rankRun';
 
@@ -86,10 +87,8 @@ class Instances {
       const told = entry.operation.peer !== null || rank.evidence.source === 'log';
       return this.#lackingOf(rank, entry, told ? peerOf(rank.rank, entry) : []);
     }
-    const bySeq = this.#known.get(entry.group) ?? new Map<number, Lacking>();
-    this.#known.set(entry.group, bySeq);
-    const found = bySeq.get(entry.seq) ?? this.#lackingOf(rank, entry, entry.group.ranks);
-    bySeq.set(entry.seq, found);
+    const bySeq = getOrInsert(this.#known, entry.group, () => new Map());
+    const found = getOrInsert(bySeq, entry.seq, () => this.#lackingOf(rank, entry, entry.group.ranks));
     return found.behind.includes(rank.rank)
       ? { ...found, behind: found.behind.filter((member) => member !== rank.rank) }
       : found;

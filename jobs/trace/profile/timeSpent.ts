@@ -1,6 +1,6 @@
 import { countOf } from '../../../layout';
 import { median } from '../../../layout/median';
-import { ascending, groupedBy } from '../../collections';
+import { ascending, getOrInsert, groupedBy } from '../../collections';
 import type { RunGroup } from '../evidence';
 import { elementBytes } from '../mismatch';
 import { milliseconds, ranksText, rounded } from '../texts';
@@ -108,9 +108,9 @@ function jointOperations(compared: readonly Compared[]): {
     for (const operation of operations) {
       const key = sequenceOf(operation, profile.rank);
       if (key !== null) {
-        const byKey = getOr(sequences, operation.group, () => new Map<string, Map<number, ProfiledOperation[]>>());
-        const byRank = getOr(byKey, key, () => new Map<number, ProfiledOperation[]>());
-        getOr(byRank, profile.rank, (): ProfiledOperation[] => []).push(operation);
+        const byKey = getOrInsert(sequences, operation.group, () => new Map());
+        const byRank = getOrInsert(byKey, key, () => new Map());
+        getOrInsert(byRank, profile.rank, () => []).push(operation);
       }
     }
   }
@@ -147,12 +147,6 @@ function sequenceOf({ group, name, peer, step }: ProfiledOperation, rank: number
     return other === undefined ? null : `${step} ${name === 'send' ? `${rank}>${other}` : `${other}>${rank}`}`;
   }
   return name === 'coalesced' && group.ranks.length > 2 ? `${step} by ${rank}` : `${step}`;
-}
-
-function getOr<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const value = map.get(key) ?? make();
-  map.set(key, value);
-  return value;
 }
 
 function rankTime(

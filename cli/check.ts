@@ -12,14 +12,14 @@ import {
   soundFixes,
 } from '../layout';
 import { forgetLevels, levelsFor } from './config';
-import type { FileReport } from './fileReport';
 import { failedOn, type InputFile, inputFiles, separately, writtenOrWhyNot } from './files';
 import { githubLines } from './github';
 import { type GitlabIssue, gitlabIssues } from './gitlab';
 import { withLaunchDrift } from './launchDrift';
 import { layoutFiles } from './layoutFiles';
 import { formatOption, wholeNumber } from './options';
-import { colour, complain, EXIT, exitWith, fail, jsonArray, print } from './output';
+import { colour, EXIT, exitWith, fail, jsonArray, print } from './output';
+import type { FileReport } from './outputSchemas';
 import { sarifText } from './sarif';
 import { type Statistic, statisticsOf, statisticsText } from './statistics';
 import { diagnosticTexts, fixTexts, summaryText } from './text';
@@ -111,8 +111,7 @@ async function checkAll(paths: readonly string[], options: Options): Promise<voi
     options.statistics ? statistics(inputs, options.format) : FORMATS[options.format](inputs, options.quiet === true),
   );
   if (options.maxWarnings !== undefined && warnings.count > options.maxWarnings) {
-    complain(`too many warnings: ${warnings.count}; --max-warnings allows ${options.maxWarnings}`);
-    exitWith(EXIT.findings);
+    fail(`too many warnings: ${warnings.count}; --max-warnings allows ${options.maxWarnings}`, EXIT.findings);
   }
 }
 

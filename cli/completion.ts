@@ -1,5 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
-import { groupKindNames, keyNames, RULES } from '../layout';
+import { groupKindNames, keyNames, posixQuoted, RULES } from '../layout';
 import { print } from './output';
 
 /** A command as the completion scripts need it. */
@@ -118,17 +118,14 @@ complete -o default -F _parallelism_layout parallelism-layout
 `;
 }
 
-/** A text in the single quotes of a POSIX shell. */
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
-
 /** A description where zsh would read brackets and colons. */
 const zshText = (text: string) => text.replace(/[[\]:\\]/g, '\\$&');
 
 function zsh(commands: readonly Completed[]): string {
-  const list = commands.map(({ name, description }) => `    ${quoted(`${name}:${zshText(description)}`)}`);
+  const list = commands.map(({ name, description }) => `    ${posixQuoted(`${name}:${zshText(description)}`)}`);
   const cases = commands.map(({ name, options, names }) => {
     const argument = names.length > 0 ? `*:name:(${names.join(' ')})` : '*:file:_files';
-    return `    ${name})\n      _arguments \\\n${[...options.map(zshOption), `        ${quoted(argument)}`].join(' \\\n')}\n      ;;`;
+    return `    ${name})\n      _arguments \\\n${[...options.map(zshOption), `        ${posixQuoted(argument)}`].join(' \\\n')}\n      ;;`;
   });
   return `#compdef parallelism-layout
 _parallelism_layout() {
@@ -157,8 +154,8 @@ function zshOption({ flags, description, takesValue, choices, command }: Complet
       ? `:value:(${choices.join(' ')})`
       : ':value:_files';
   const rest = `[${zshText(description)}]${takesValue ? value : ''}`;
-  const names = flags.length > 1 ? `${quoted(`(${flags.join(' ')})`)}{${flags.join(',')}}` : (flags[0] ?? '');
-  return `        ${names}${quoted(rest)}`;
+  const names = flags.length > 1 ? `${posixQuoted(`(${flags.join(' ')})`)}{${flags.join(',')}}` : (flags[0] ?? '');
+  return `        ${names}${posixQuoted(rest)}`;
 }
 
 function fish(commands: readonly Completed[]): string {

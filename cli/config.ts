@@ -1,8 +1,8 @@
 import { dirname, join, parse as parsePath, resolve } from 'node:path';
-import { fileErrorText, readRegularFile } from '../jobs';
+import { fileErrorText, isRepository, readRegularFile } from '../jobs';
 import { CONFIGURATION, MAX_CONFIGURATION, NO_LEVELS, type RuleLevels, readConfiguration } from '../layout';
 import { complain, fail } from './output';
-import { isOwn, isRepository } from './repository';
+import { isOwn } from './repository';
 
 const known = new Map<string, RuleLevels | null>();
 

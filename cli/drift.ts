@@ -17,14 +17,13 @@ import {
 } from '../layout';
 import { type Difference, type LaunchReading, layoutFix, readLaunchFile } from '../layout/launch';
 import { levelsFor } from './config';
-import type { FileReport } from './fileReport';
 import { failedOn, inputFiles, writtenOrWhyNot } from './files';
 import { githubLines } from './github';
 import { compareWith, type LaunchComparison, launchPathsOf } from './launchDrift';
 import { launchInputs, shownPath, UNKNOWN_FAMILY } from './launchFiles';
 import { isFolder, LAYOUT, layoutFiles } from './layoutFiles';
 import { complain, EXIT, exitWith, fail, print, styled } from './output';
-import type { OutputItem } from './outputSchemas';
+import type { FileReport, OutputItem } from './outputSchemas';
 import { sarifText } from './sarif';
 import { fixTexts } from './text';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { check, countOf, jsonText, type MeasuredRun, secondsText, terminalLine } from '../layout';
+import { check, countOf, jsonText, secondsText, terminalLine } from '../layout';
 import {
   type Calibrated,
   calibratedBy,
@@ -8,7 +8,6 @@ import {
   estimateOf,
   type FailureAnswer,
   failuresOf,
-  type MeasuredGroup,
   type StageEstimate,
   TIME_KEYS,
   withMeasuredLinks,
@@ -16,7 +15,7 @@ import {
 import { costHeadline, costOf, memory } from '../picture/cost';
 import { traffic } from '../picture/flows';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
-import { readMeasuredGroups, readMeasuredRun } from './measurements';
+import { type Measurements, measurementsOf } from './measurements';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
 import { EXIT, fail, print, rounded } from './output';
 import type { OutputItem } from './outputSchemas';
@@ -37,12 +36,6 @@ interface Answer {
   readonly failures: readonly FailureAnswer[] | null;
   /** How far a run of the layout lies from the estimate; null where no log was given. */
   readonly calibrated: Calibrated | null;
-}
-
-/** What was measured, read once for all files. */
-interface Measurements {
-  readonly run: MeasuredRun | null;
-  readonly groups: readonly MeasuredGroup[] | null;
 }
 
 const HELP = `
@@ -77,19 +70,6 @@ export function addEstimateCommand(program: Command): void {
           )
         : undefined;
     });
-}
-
-/** The measurements of the command line; null, with the reason on standard error, where a file cannot be used. */
-function measurementsOf({ measured, bandwidths }: Pick<Options, 'measured' | 'bandwidths'>): Measurements | null {
-  const run = measured === undefined ? { value: null } : readMeasuredRun(measured);
-  const groups = bandwidths === undefined ? { value: null } : readMeasuredGroups(bandwidths);
-  for (const one of [run, groups]) {
-    if ('reason' in one) {
-      fail(one.reason, EXIT.unusable);
-      return null;
-    }
-  }
-  return 'value' in run && 'value' in groups ? { run: run.value, groups: groups.value } : null;
 }
 
 /** The estimate of a file; null, with the reason on standard error, where the layout has errors. */

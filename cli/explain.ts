@@ -15,7 +15,7 @@ import {
 } from '../layout';
 import { readLaunchFile } from '../layout/launch';
 import { formatOption } from './options';
-import { complain, EXIT, exitWith, print } from './output';
+import { fail, print } from './output';
 import type { OutputItem } from './outputSchemas';
 
 type Format = 'text' | 'json';
@@ -67,8 +67,7 @@ type Page = OutputItem<'explain'>;
 function* explain(name: string, format: Format): Iterable<string> {
   const pages = pagesOf(name);
   if (pages.length === 0) {
-    complain(FLAG.test(name) ? whyNoFlag(name) : whyNoName(name));
-    exitWith(EXIT.unusable);
+    fail(FLAG.test(name) ? whyNoFlag(name) : whyNoName(name));
   }
   if (format === 'json') {
     yield `${jsonText(pages, 2)}\n`;

@@ -15,7 +15,7 @@ import { failedRanks } from '../picture/roles';
 import { svgOf } from '../picture/svg';
 import { type InputFile, inputFiles, soundLayout } from './files';
 import { groupsJson } from './groups';
-import { complain, EXIT, exitWith, fail, print } from './output';
+import { complain, EXIT, fail, print } from './output';
 import { diagnosticTexts } from './text';
 
 /** Forms that need the layout's groups or picture rather than its keys. */
@@ -82,14 +82,12 @@ function settingsOf({ cluster: wanted, clusters }: Options): LauncherSettings | 
     if (cluster?.kind === 'slurm') {
       return slurmSettings(cluster);
     }
-    complain(
+    return fail(
       cluster ? `${wanted} is no Slurm cluster` : `there is no cluster ${wanted}; name its file with --clusters`,
     );
   } catch (error) {
-    complain(error instanceof Error ? error.message : String(error));
+    return fail(error instanceof Error ? error.message : String(error));
   }
-  exitWith(EXIT.unusable);
-  return null;
 }
 
 /** The settings of a cluster that a batch script holds. */
@@ -138,8 +136,7 @@ function* written(
   const errors = exportErrors(checked.diagnostics);
   if (errors.length > 0 && !allowErrors) {
     process.stderr.write([...diagnosticTexts(file, { ...checked, diagnostics: errors })].join(''));
-    complain(`${file}: is not exported, as it has errors; --allow-errors exports it as it is`);
-    exitWith(EXIT.findings);
+    fail(`${file}: is not exported, as it has errors; --allow-errors exports it as it is`, EXIT.findings);
     return;
   }
   try {

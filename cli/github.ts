@@ -1,5 +1,5 @@
 import { workflowData, workflowProperty } from '../layout';
-import type { FileReport } from './fileReport';
+import type { FileReport } from './outputSchemas';
 
 const COMMANDS = { error: 'error', warning: 'warning', information: 'notice' } as const;
 

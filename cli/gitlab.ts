@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FileReport } from './fileReport';
+import type { FileReport } from './outputSchemas';
 
 const SEVERITIES = { error: 'critical', warning: 'minor', information: 'info' } as const;
 

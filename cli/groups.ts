@@ -7,7 +7,6 @@ import {
   grouped,
   hasErrors,
   isBridge,
-  jsonText,
   meshGroups,
   type Node,
   nearest,
@@ -22,7 +21,7 @@ import { kindsOf, type NamedFamily } from '../picture/rankDetails';
 import { reachOf } from '../picture/reach';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
-import { complain, EXIT, exitWith, fail, print, refusesToList } from './output';
+import { EXIT, fail, jsonChunks, print, refusesToList, type Streamed } from './output';
 import type { OutputItem } from './outputSchemas';
 import { table } from './table';
 
@@ -124,16 +123,12 @@ function selected(input: InputFile, options: Options): { layout: ResolvedLayout;
   if (named.length === 0 && options.group !== undefined) {
     const names = [...new Set(all.map(({ name }) => name))];
     const near = nearest(options.group, names);
-    complain(
+    return fail(
       `${file}: there is no process group '${options.group}'; ${near ? `did you mean ${near}?` : `this layout has ${names.join(', ')}`}`,
     );
-    exitWith(EXIT.unusable);
-    return null;
   }
   if (options.rank !== undefined && options.rank >= layout.worldSize) {
-    complain(`${file}: there is no rank ${options.rank}; ranks go from 0 to ${layout.worldSize - 1}`);
-    exitWith(EXIT.unusable);
-    return null;
+    return fail(`${file}: there is no rank ${options.rank}; ranks go from 0 to ${layout.worldSize - 1}`);
   }
   const { rank } = options;
   if (rank === undefined) {
@@ -149,10 +144,9 @@ const MAX_MEMBERS = 2 ** 28;
 function refusesMembers(file: string, families: readonly GroupFamily[]): boolean {
   const members = families.reduce((sum, { count, size }) => sum + count * size, 0);
   if (members > MAX_MEMBERS) {
-    complain(
+    fail(
       `${file}: the groups have ${grouped(members)} members; at most ${grouped(MAX_MEMBERS)} are listed. Select some with --rank or --group`,
     );
-    exitWith(EXIT.unusable);
   }
   return members > MAX_MEMBERS;
 }
@@ -163,34 +157,26 @@ function lists(family: GroupFamily, rank: number | undefined): Iterable<Int32Arr
 }
 
 /** The process groups of one file as JSON, in chunks. */
-export function* groupsJson(input: InputFile, options: Options = { format: 'json' }): Iterable<string> {
+export function groupsJson(input: InputFile, options: Options = { format: 'json' }): Iterable<string> {
   const found = selected(input, options);
-  const head: Omit<OutputItem<'groups'>, 'groups'> = {
-    file: input.file,
-    ok: found !== null,
-    world_size: found?.layout.worldSize ?? null,
-  };
-  yield `${jsonText(head).slice(0, -1)},"groups":[`;
-  let firstFamily = true;
   const flows = flowsOf(input);
-  for (const family of found?.families ?? []) {
+  const groups = found?.families.map((family) => {
     const bytes = exchangedIn(flows, family.module, [family.name]);
-    const named: Omit<OutputItem<'groups'>['groups'][number], 'ranks'> = {
+    return {
       name: family.name,
       module: family.module,
       ...bridgeOf(family),
       ...(bytes > 0 && { bytes_per_step: Math.round(bytes) }),
+      ranks: lists(family, options.rank),
     };
-    yield `${firstFamily ? '' : ','}${jsonText(named).slice(0, -1)},"ranks":[`;
-    firstFamily = false;
-    let firstList = true;
-    for (const ranks of lists(family, options.rank)) {
-      yield `${firstList ? '' : ','}[${ranks.join(',')}]`;
-      firstList = false;
-    }
-    yield ']}';
-  }
-  yield ']}';
+  });
+  const output: Streamed<OutputItem<'groups'>> = {
+    file: input.file,
+    ok: found !== null,
+    world_size: found?.layout.worldSize ?? null,
+    groups: groups ?? [],
+  };
+  return jsonChunks(output);
 }
 
 function* fileText(input: InputFile, options: Options): Iterable<string> {

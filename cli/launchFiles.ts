@@ -67,11 +67,16 @@ export function shownPath(path: string): string {
 
 function launchText(file: string): string | { readonly error: string } {
   try {
-    const bytes = readRegularFile(file === '-' ? STANDARD_INPUT : file, LAUNCH_LIMITS.file);
-    return bytes.includes(0) ? { error: 'is not a text file' } : new TextDecoder().decode(bytes);
+    return textIn(file === '-' ? STANDARD_INPUT : file, LAUNCH_LIMITS.file) ?? { error: 'is not a text file' };
   } catch (error) {
     return { error: fileErrorText(error) };
   }
+}
+
+/** The text of a file; null where it is none. */
+function textIn(file: string | typeof STANDARD_INPUT, most: number): string | null {
+  const bytes = readRegularFile(file, most);
+  return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
 }
 
 /** Reads the files that a launch file names: regular, not too large, and in its repository alone. */
@@ -79,11 +84,7 @@ function namedFiles(launchFile: string): ReadFile {
   const isNear = nearTo(launchFile);
   return (path) => {
     try {
-      if (!isNear(path)) {
-        return null;
-      }
-      const bytes = readRegularFile(path, LAUNCH_LIMITS.named);
-      return bytes.includes(0) ? null : new TextDecoder().decode(bytes);
+      return isNear(path) ? textIn(path, LAUNCH_LIMITS.named) : null;
     } catch {
       return null;
     }

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, parse } from 'node:path';
@@ -16,6 +16,9 @@ import { TOOL_OUTPUTS } from './outputSchemas';
 const TIME_LIMIT_MS = 30_000;
 const INPUT_LIMIT = 4_000_000;
 const OUTPUT_LIMIT = 1_000_000;
+
+/** The bytes of output after which a command is killed: more than `OUTPUT_LIMIT` characters have. */
+const MOST_BYTES = 4 * OUTPUT_LIMIT;
 
 /** The most tools that run at the same time, and that wait. */
 const MAX_RUNNING = 4;
@@ -319,79 +322,58 @@ async function inFolder(call: Call): Promise<Answer> {
 }
 
 function run({ args, input = '', read = (output) => output }: Call, cwd: string): Promise<Answer> {
+  const limits = { timeout: TIME_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: MOST_BYTES } as const;
   return new Promise((done) => {
-    const script = process.argv[1] ?? '';
-    const child = spawn(process.execPath, [script, ...args], {
-      cwd,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      timeout: TIME_LIMIT_MS,
-      killSignal: 'SIGKILL',
-    });
-    const out = new Bounded(child);
-    const errors = new Bounded(child);
-    child.stdout.setEncoding('utf8').on('data', (text: string) => out.add(text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => errors.add(text));
+    const child = execFile(
+      process.execPath,
+      [process.argv[1] ?? '', ...args],
+      { cwd, ...limits },
+      (error, out, said) => {
+        const isCut = [out, said].some(({ length }) => length > OUTPUT_LIMIT);
+        if (typeof error?.code === 'string' && !isCut) {
+          done(failure(error.message));
+          return;
+        }
+        const isStopped = !isCut && typeof error?.signal === 'string';
+        const errors = `${cut(said)}${isStopped ? `stopped after ${TIME_LIMIT_MS / 1000} seconds\n` : ''}`;
+        // standard error has the reason of an empty answer
+        const texts = [cut(out), errors].filter((text) => text !== '' && text !== '[]\n');
+        const content = texts.map((text) => ({ type: 'text' as const, text }));
+        const isUnfinished = isCut || isStopped || error?.code === EXIT.internal;
+        const structuredContent = isUnfinished ? null : structured(args, out, said, read);
+        done(structuredContent ? { content, structuredContent } : { content, isError: true });
+      },
+    );
     // a command that refuses its arguments does not read its input
-    child.stdin.on('error', () => {}).end(input);
-    child.once('error', (error) => done(failure(error.message)));
-    child.once('close', (status, signal) => {
-      const isCut = out.isFull || errors.isFull;
-      const ended = signal === null || isCut ? '' : `stopped after ${TIME_LIMIT_MS / 1000} seconds\n`;
-      // standard error has the reason of an empty answer
-      const texts = [out.text, `${errors.text}${ended}`].filter((text) => text !== '' && text !== '[]\n');
-      const content = texts.map((text) => ({ type: 'text' as const, text }));
-      const structuredContent =
-        isCut || ended !== '' || status === EXIT.internal ? null : structured(args, out, errors, read);
-      done(structuredContent ? { content, structuredContent } : { content, isError: true });
-    });
+    child.stdin?.on('error', () => {}).end(input);
   });
 }
+
+/** A text of bounded length that says where it was cut. */
+const cut = (text: string): string =>
+  text.length > OUTPUT_LIMIT
+    ? `${text.slice(0, OUTPUT_LIMIT)}\n... cut after ${OUTPUT_LIMIT} characters: ask for one group or rank\n`
+    : text;
 
 /** The structured answer in what a command printed; null where it says that it failed. */
 function structured(
   [command]: readonly string[],
-  out: Bounded,
-  errors: Bounded,
+  out: string,
+  errors: string,
   read: (output: unknown) => unknown,
 ): Record<string, unknown> | null {
-  if (out.text === '') {
+  if (out === '') {
     return null;
   }
   if (command === 'export') {
-    const notes = errors.text.split('\n').map((line) => line.replace(/^parallelism-layout: (-: )?/, ''));
-    return { text: out.text, notes: notes.filter((line) => line !== '') };
+    const notes = errors.split('\n').map((line) => line.replace(/^parallelism-layout: (-: )?/, ''));
+    return { text: out, notes: notes.filter((line) => line !== '') };
   }
-  const given = read(JSON.parse(out.text));
+  const given = read(JSON.parse(out));
   const isObject = typeof given === 'object' && given !== null;
   const lists = isObject ? ['layouts', 'pages'].map((key) => (given as Record<string, unknown>)[key]) : [];
   const isEmpty = lists.some((list) => Array.isArray(list) && list.length === 0);
   return !isObject || isEmpty || 'error' in given || ('family' in given && given.family === null)
     ? null
     : (given as Record<string, unknown>);
-}
-
-/** A text of bounded length that says where it was cut; its writer is then killed. */
-class Bounded {
-  #text = '';
-
-  constructor(readonly writer: ChildProcess) {}
-
-  get isFull(): boolean {
-    return this.#text.length > OUTPUT_LIMIT;
-  }
-
-  add(more: string): void {
-    if (!this.isFull) {
-      this.#text += more;
-    }
-    if (this.isFull) {
-      this.writer.kill('SIGKILL');
-    }
-  }
-
-  get text(): string {
-    return this.isFull
-      ? `${this.#text.slice(0, OUTPUT_LIMIT)}\n... cut after ${OUTPUT_LIMIT} characters: ask for one group or rank\n`
-      : this.#text;
-  }
 }

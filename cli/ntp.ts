@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import {
   hasErrors,
   isPacked,
-  jsonText,
   type NtpShape,
   packedFamilies,
   type ResolvedNtp,
@@ -15,7 +14,7 @@ import {
 } from '../layout';
 import { complainOfErrors, type InputFile, outputOfFiles } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
-import { complain, EXIT, exitWith, fail, print, refusesToList } from './output';
+import { EXIT, fail, joined, jsonChunks, print, refusesToList } from './output';
 import type { OutputItem } from './outputSchemas';
 
 interface Options {
@@ -51,7 +50,10 @@ export function addNtpCommand(program: Command): void {
         outputOfFiles(
           files,
           options.format,
-          (input) => jsonOf(report(input)),
+          (input) => {
+            const { known: _, ...record } = report(input);
+            return jsonChunks(record);
+          },
           (input) => textOf(report(input)),
         ),
       );
@@ -89,10 +91,10 @@ function reportOf(input: InputFile, options: Options): NtpReport {
   const degrees = checked.facts?.modules[0]?.degrees;
   const dp = checked.facts?.modules[0]?.dp;
   if (checked.facts?.root.ntp.written === false) {
-    complain(
+    fail(
       `${file}: the file has no ntp. Write 'ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}' to leave out one slot of the first replica; 'parallelism-layout explain ntp' says more`,
+      EXIT.findings,
     );
-    exitWith(EXIT.findings);
     return none;
   }
   if (!ntp || !degrees || dp === undefined || checked.facts?.heterogeneous) {
@@ -165,7 +167,7 @@ function* textOf({
     return;
   }
   yield `${terminalLine(file)}: ${tp_spares} spares a reduced slice, ${spares.length} ranks leave: [`;
-  yield* joined(spares, ', ', String);
+  yield* joined(spares, ', ', (rank) => [String(rank)]);
   yield ']\n';
   for (const { dp, cp, local_ranks } of active) {
     yield `  dp ${dp} cp ${cp}: active slots [${local_ranks.join(', ')}]\n`;
@@ -176,30 +178,5 @@ function* textOf({
   yield `  ${dp_sync_conflicts.length} data-parallel groups would hang\n`;
   for (const [slot, row] of (send_splits ?? []).entries()) {
     yield `  slot ${slot} sends [${row.join(', ')}]\n`;
-  }
-}
-
-/** The report as one line of JSON, in chunks. */
-function* jsonOf({ known: _, ...report }: NtpReport): Iterable<string> {
-  let separator = '{';
-  for (const [key, value] of Object.entries(report)) {
-    yield `${separator}${JSON.stringify(key)}:`;
-    separator = ',';
-    if (typeof value === 'object') {
-      yield '[';
-      yield* joined(value as Iterable<unknown>, ',', (one) => jsonText(one));
-      yield ']';
-    } else {
-      yield jsonText(value);
-    }
-  }
-  yield '}';
-}
-
-function* joined<T>(values: Iterable<T>, separator: string, text: (value: T) => string): Iterable<string> {
-  let before = '';
-  for (const value of values) {
-    yield before + text(value);
-    before = separator;
   }
 }

@@ -51,6 +51,48 @@ export function* records<T>(
   }
 }
 
+/** A value of JSON whose lists may be made item by item. */
+export type Streamed<T> = T extends readonly (infer Item)[]
+  ? Iterable<Streamed<Item>>
+  : T extends object
+    ? { readonly [K in keyof T]: Streamed<T[K]> }
+    : T;
+
+/** JSON in chunks: iterables are lists, of which no more than one item is held. */
+export function* jsonChunks(value: unknown): Iterable<string> {
+  if (typeof value !== 'object' || value === null || (Array.isArray(value) && typeof value[0] !== 'object')) {
+    yield jsonText(value);
+  } else if (value instanceof Int32Array) {
+    yield `[${value.join(',')}]`;
+  } else if (Symbol.iterator in value) {
+    yield '[';
+    yield* joined(value as Iterable<unknown>, ',', jsonChunks);
+    yield ']';
+  } else {
+    const fields = Object.entries(value).filter(([, field]) => field !== undefined);
+    yield '{';
+    yield* joined(fields, ',', function* ([key, field]) {
+      yield `${jsonText(key)}:`;
+      yield* jsonChunks(field);
+    });
+    yield '}';
+  }
+}
+
+/** The chunks of items with a separator between them. */
+export function* joined<T>(
+  items: Iterable<T>,
+  separator: string,
+  chunks: (item: T) => Iterable<string>,
+): Iterable<string> {
+  let before = '';
+  for (const item of items) {
+    yield before;
+    yield* chunks(item);
+    before = separator;
+  }
+}
+
 /** A JSON array as `JSON.stringify` indents it, item by item, so that no more than one is held. */
 export function* jsonArray(items: Iterable<unknown>, margin = ''): Iterable<string> {
   let before = '[';
@@ -142,8 +184,7 @@ export function refusesToList(file: string, ranks: number): boolean {
     return false;
   }
   const [count, most] = [ranks, MAX_LISTED_RANKS].map(grouped);
-  complain(`${file}: ${count} ranks are too many to list; the limit is ${most}`);
-  exitWith(EXIT.unusable);
+  fail(`${file}: ${count} ranks are too many to list; the limit is ${most}`);
   return true;
 }
 

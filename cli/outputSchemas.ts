@@ -480,6 +480,9 @@ export type Output<N extends OutputName> = Plain<z.infer<(typeof OUTPUTS)[N]>>;
 /** What a command that prints one element for each of several things prints of one. */
 export type OutputItem<N extends OutputName> = Output<N> extends readonly (infer Item)[] ? Item : never;
 
+/** What `check --format jsonl` prints of one file. */
+export type FileReport = OutputItem<'check'>;
+
 export const OUTPUT_NAMES = Object.keys(OUTPUTS) as readonly OutputName[];
 
 /**

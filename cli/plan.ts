@@ -25,9 +25,9 @@ import { memory } from '../picture/cost';
 import { DIAGRAM_WIDTH, diagramSvg } from '../picture/svg';
 import { scatterOf, tradeoffsHeadline } from '../picture/tradeoffs';
 import { complainOfErrors, inputFiles } from './files';
-import { readMeasuredGroups, readMeasuredRun } from './measurements';
+import { measurementsOf } from './measurements';
 import { type Format, formatOption, wholeNumber } from './options';
-import { complain, EXIT, exitWith, fail, print, records, rounded } from './output';
+import { EXIT, fail, print, records, rounded } from './output';
 import type { OutputItem } from './outputSchemas';
 import { saveFile } from './save';
 import { table } from './table';
@@ -103,8 +103,7 @@ function* output(file: string | undefined, options: Options): Iterable<string> {
   const model = options.model === undefined ? null : modelOf(options.model);
   const problem = model && 'reason' in model ? model.reason : plotProblem(options);
   if (problem !== null || (model && 'reason' in model)) {
-    complain(problem ?? '');
-    exitWith(EXIT.unusable);
+    fail(problem ?? '');
   } else if (file === undefined) {
     yield* planWithoutFile(model, options);
   } else {
@@ -128,23 +127,19 @@ function* output(file: string | undefined, options: Options): Iterable<string> {
 /** The file with measured bandwidths, and by how much its run was slower than the estimate; null where a file cannot be used. */
 function measuredText(
   text: string,
-  { measured, bandwidths }: Options,
+  options: Options,
 ): { readonly text: string; readonly wish: Pick<PlanWish, 'timeFactor'>; readonly run: RunMark | null } | null {
-  const groups = bandwidths === undefined ? null : readMeasuredGroups(bandwidths);
-  const run = measured === undefined ? null : readMeasuredRun(measured);
-  for (const one of [groups, run]) {
-    if (one && 'reason' in one) {
-      fail(one.reason, EXIT.unusable);
-      return null;
-    }
+  const found = measurementsOf(options);
+  if (!found) {
+    return null;
   }
-  const linked = (groups && 'value' in groups && withMeasuredLinks(text, groups.value)) || text;
+  const { run, groups } = found;
+  const linked = (groups && withMeasuredLinks(text, groups)) || text;
   const estimate = run ? estimateOfChecked(check(linked)) : null;
-  const mark = run && 'value' in run && estimate ? runMark(run.value, estimate) : null;
+  const mark = run && estimate ? runMark(run, estimate) : null;
   const factor = mark?.timeFactor ?? null;
   if (run && factor === null) {
-    fail('the run cannot be held against the file: it has errors, or the log no step time', EXIT.unusable);
-    return null;
+    return fail('the run cannot be held against the file: it has errors, or the log no step time');
   }
   return { text: linked, wish: factor === null ? {} : { timeFactor: factor }, run: mark };
 }
@@ -171,8 +166,7 @@ function* planWithoutFile(model: Exclude<FoundModel, { reason: string }> | null,
   const { gpus = [], gpu = [] } = options;
   const [count, kind] = [gpus[0], gpu[0]];
   if (!model || count === undefined || kind === undefined) {
-    complain('name a layout file, or --model, --gpus and --gpu');
-    exitWith(EXIT.unusable);
+    fail('name a layout file, or --model, --gpus and --gpu');
     return;
   }
   const { seqLength = USUAL.seqLength, globalBatchSize = USUAL.globalBatchSize } = options;
@@ -233,8 +227,7 @@ const wishOf = ({ top, show = 0, gpus, gpu, risk }: Options): PlanWish => ({
 function* planned(file: string, plan: Plan, { format, show, risk }: Options): Iterable<string> {
   const layouts = plan.ok ? plan.layouts : [];
   if (!plan.ok || layouts.length === 0) {
-    complain(plan.ok ? `${file}: ${nothingFits(plan, risk)}` : `${file}: no plan: ${plan.reason}`);
-    exitWith(EXIT.findings);
+    fail(`${file}: ${plan.ok ? nothingFits(plan, risk) : `no plan: ${plan.reason}`}`, EXIT.findings);
   }
   if (show !== undefined && layouts.length > 0) {
     yield* shown(file, layouts, show);

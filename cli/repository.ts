@@ -1,5 +1,6 @@
 import { existsSync, lstatSync, realpathSync, statSync } from 'node:fs';
-import { dirname, join, resolve, sep } from 'node:path';
+import { dirname, resolve, sep } from 'node:path';
+import { repositoryOf } from '../jobs';
 
 /**
  * Whether a path lies in the repository of a file, after symbolic links: a file must not make the program read anything else.
@@ -10,21 +11,6 @@ export function nearTo(file: string): (path: string) => boolean {
   const root = repositoryOf(folder) ?? folder;
   const inside = dirname(root) === root ? null : realpathSync(root) + sep;
   return (path) => inside !== null && existsSync(path) && realpathSync(path).startsWith(inside);
-}
-
-/** The repository that holds a folder; null outside any. */
-function repositoryOf(folder: string): string | null {
-  for (let current = folder; dirname(current) !== current; current = dirname(current)) {
-    if (isRepository(current)) {
-      return current;
-    }
-  }
-  return null;
-}
-
-/** Whether a folder is the root of a repository. */
-export function isRepository(folder: string): boolean {
-  return existsSync(join(folder, '.git'));
 }
 
 /**

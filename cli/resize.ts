@@ -31,7 +31,7 @@ import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { launchPathsOf } from './launchDrift';
 import { readLaunch, shownPath } from './launchFiles';
 import { formatOption, wholeNumber } from './options';
-import { complain, EXIT, exitWith, fail, orFailure, print } from './output';
+import { complain, EXIT, fail, orFailure, print } from './output';
 import type { Output } from './outputSchemas';
 import { plannedJson } from './plan';
 import { table } from './table';
@@ -112,8 +112,7 @@ function* output(file: string, options: Options): Iterable<string> {
     const sound = soundLayout(input);
     const available = sound && availableGpus(sound.facts, options);
     if (typeof available === 'string') {
-      complain(`${file}: ${available}`);
-      exitWith(EXIT.unusable);
+      fail(`${file}: ${available}`);
     } else if (sound && available !== null) {
       const { checkpoint: format = null, risk = false, top: wanted, withoutNodes: lost } = options;
       const gone = lost && 'numbers' in lost ? lost.numbers : [];
@@ -161,8 +160,7 @@ function* told(asked: Asked, resizing: Resizing, { format, show, patch }: Option
   const { file } = asked;
   if (!resizing.ok || resizing.layouts.length === 0) {
     const why = resizing.ok ? `no layout of this model fits ${grouped(resizing.available)} GPUs` : resizing.reason;
-    complain(`${file}: ${why}`);
-    exitWith(EXIT.findings);
+    fail(`${file}: ${why}`, EXIT.findings);
   }
   if (!resizing.ok) {
     return;

@@ -3,8 +3,8 @@ import { pathToFileURL } from 'node:url';
 import type { Log, PhysicalLocation, Region, ReportingDescriptor, Result } from 'sarif';
 import { type DiagnosticData, jsonText, type Range, RULES, rulePageUrl } from '../layout';
 import { homepage, version } from '../package.json';
-import type { FileReport } from './fileReport';
 import { jsonArray } from './output';
+import type { FileReport } from './outputSchemas';
 
 const LEVELS = { error: 'error', warning: 'warning', information: 'note' } as const;
 

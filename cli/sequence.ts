@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { jsonText, type ModuleSequence, sequencePlans, sequenceShares, terminalLine } from '../layout';
+import { type ModuleSequence, sequencePlans, sequenceShares, terminalLine } from '../layout';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand } from './options';
-import { EXIT, fail, print } from './output';
+import { EXIT, fail, jsonChunks, print, type Streamed } from './output';
 import type { OutputItem } from './outputSchemas';
 
 const HELP = `
@@ -34,25 +34,22 @@ function plansOf(input: InputFile): ModuleSequence[] | null {
   return plans;
 }
 
-function* fileJson(input: InputFile): Iterable<string> {
+function fileJson(input: InputFile): Iterable<string> {
   const plans = plansOf(input);
-  const head: Omit<OutputItem<'sequence'>, 'ranks'> = { file: input.file, ok: plans !== null };
-  yield `${jsonText(head).slice(0, -1)},"ranks":[`;
-  let first = true;
-  for (const { module, plan } of plans ?? []) {
+  const output: Streamed<OutputItem<'sequence'>> = {
+    file: input.file,
+    ok: plans !== null,
+    ranks: ranksOf(plans ?? []),
+  };
+  return jsonChunks(output);
+}
+
+function* ranksOf(plans: readonly ModuleSequence[]): Iterable<OutputItem<'sequence'>['ranks'][number]> {
+  for (const { module, plan } of plans) {
     for (const { cpRank, tpRank, embeddings, labels } of sequenceShares(plan)) {
-      const rank: OutputItem<'sequence'>['ranks'][number] = {
-        ...(module !== null && { module }),
-        cp_rank: cpRank,
-        tp_rank: tpRank,
-        embeddings,
-        labels,
-      };
-      yield `${first ? '' : ','}${jsonText(rank)}`;
-      first = false;
+      yield { ...(module !== null && { module }), cp_rank: cpRank, tp_rank: tpRank, embeddings, labels };
     }
   }
-  yield ']}';
 }
 
 function* fileText(input: InputFile): Iterable<string> {

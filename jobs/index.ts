@@ -12,6 +12,7 @@ export * from './plan';
 export * from './recordScript';
 export * from './regularFile';
 export * from './remainingTime';
+export * from './repository';
 export * from './runRecord';
 export * from './runReport';
 export * from './savedRuns';

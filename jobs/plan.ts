@@ -226,6 +226,13 @@ export function planFor(plan: SmokePlan, backend: 'nccl' | 'gloo'): SmokePlan {
   return { ...plan, backend, payload_bytes: plan.payload_bytes ?? DEFAULT_PAYLOAD[backend] };
 }
 
+/** The plan for a cluster, whose ranks may take longer to join than those of one machine. Seconds. */
+export function withJoinLimit(plan: SmokePlan, seconds: number): SmokePlan {
+  const { join: least = 0, total = 0 } = plan.limits;
+  const join = Math.max(least, seconds);
+  return { ...plan, limits: { ...plan.limits, join, total: total + join - least } };
+}
+
 /** The line of the layout (from 0) that a group comes from: its degree if that is written, else its grid's key. */
 export function lineOfGroup(
   facts: LayoutFacts,

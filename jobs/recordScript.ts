@@ -13,6 +13,7 @@ import { dirname, join, resolve } from 'node:path';
 import { parseRecord, type RecordedCommand } from '../layout/launch';
 import { EnvironmentError } from './environmentError';
 import { readRegularFile } from './regularFile';
+import { repositoryOf } from './repository';
 import { makeRunFolder } from './runFolder';
 
 /** How long a script may run by default, in milliseconds. */
@@ -254,7 +255,7 @@ function environmentOf(folder: string): NodeJS.ProcessEnv {
  */
 async function sandboxFor(script: string, folder: string): Promise<readonly string[] | null> {
   const [setpriv, unshare] = ['setpriv', 'unshare'].map(systemProgram);
-  const shown = repositoryOf(script) ?? dirname(script);
+  const shown = repositoryOf(dirname(script)) ?? dirname(script);
   if (unshare === undefined || setpriv === undefined || dirname(shown) === shown) {
     return null;
   }
@@ -267,16 +268,6 @@ async function sandboxFor(script: string, folder: string): Promise<readonly stri
   return new Promise((done) =>
     execFile(program, [...args, programAt('true')], { timeout: 20_000, env }, (error) => done(error ? null : words)),
   );
-}
-
-/** The repository that holds a file; null where none does. */
-function repositoryOf(file: string): string | null {
-  for (let folder = dirname(file); dirname(folder) !== folder; folder = dirname(folder)) {
-    if (existsSync(join(folder, '.git'))) {
-      return folder;
-    }
-  }
-  return null;
 }
 
 interface Run {

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { type Backend, EnvironmentError, type JobOutput, type Ticket } from '../backend';
 import { shellCommand } from '../dryRun';
-import { planFor, type SmokePlan } from '../plan';
+import { jobFiles } from '../jobFiles';
+import { planFor, withJoinLimit } from '../plan';
 import { deleteJob, followJob, type KubernetesJob, type Timing } from './follow';
 import { Kubectl, reasonOf } from './kubectl';
 import { ENGINES, type Engine, type KubernetesCluster } from './kubernetesFields';
@@ -31,10 +30,11 @@ export const kubernetesBackend: Backend<KubernetesCluster> = {
     const kubectl = new Kubectl(cluster);
     const { engine, notes } = await engineFor(kubectl, cluster, dryRun, signal);
     const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';
-    const written = withLimits(planFor(plan, backend));
+    const written = withJoinLimit(planFor(plan, backend), JOIN);
     const name = runName(plan.name, randomBytes(3).toString('hex'));
     const token = randomBytes(16).toString('hex');
-    const files = await jobFiles(job);
+    // the probe is for interpreters of this machine
+    const { 'probe.py': _, ...files } = await jobFiles(job);
     const manifest = manifestOf({ plan: written, cluster, backend, engine, name, token, files });
     const text = manifestText(manifest.objects);
     const made = jobOf(name, engine, manifest.pods, cluster);
@@ -116,21 +116,6 @@ function scriptOf(kubectl: Kubectl, text: string, { name, objects, pods }: Kuber
 }
 
 const CREATE = ['create', '--filename=-', '--output=name'];
-
-/** The plan with limits for a cluster, where pods start one after another. */
-function withLimits(plan: SmokePlan): SmokePlan {
-  const { join: least = 0, total = 0 } = plan.limits;
-  const needed = Math.max(least, JOIN);
-  return { ...plan, limits: { ...plan.limits, join: needed, total: total + needed - least } };
-}
-
-/** The files of the Python job. */
-async function jobFiles(folder: string): Promise<Record<string, string>> {
-  const names = (await readdir(folder)).filter((name) => name.endsWith('.py') && name !== 'probe.py').sort();
-  return Object.fromEntries(
-    await Promise.all(names.map(async (name) => [name, await readFile(join(folder, name), 'utf8')] as const)),
-  );
-}
 
 /** A job with its objects as kubectl names them. */
 function jobOf(name: string, engine: Engine, pods: number, cluster: KubernetesCluster): KubernetesJob {

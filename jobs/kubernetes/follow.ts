@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DETACH, DetachedError, type Ending, EnvironmentError, type JobOutput, type JobState } from '../backend';
 import { parseEvent, type SmokeEvent } from '../events';
@@ -42,17 +43,13 @@ export async function followJob(
   signal: AbortSignal,
 ): Promise<Ending | null> {
   const follower = new Follower(kubectl, job, timing, output, signal);
-  const cancel = () => void follower.cancel();
-  signal.addEventListener('abort', cancel, { once: true });
+  const listening = addAbortListener(signal, () => void follower.cancel());
   try {
-    if (signal.aborted) {
-      cancel();
-    }
     const ending = await follower.toTheEnd();
     await deleteJob(kubectl, job, timing, output);
     return ending;
   } finally {
-    signal.removeEventListener('abort', cancel);
+    listening[Symbol.dispose]();
   }
 }
 

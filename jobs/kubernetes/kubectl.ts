@@ -57,27 +57,23 @@ export class Kubectl {
   ): Promise<Omit<CallResult, 'stdout'>> {
     const [program = '', ...rest] = this.command(words);
     return new Promise((done, fail) => {
-      const child = spawn(program, rest, { env: programEnvironment(), stdio: ['pipe', 'pipe', 'pipe'] });
+      const child = spawn(program, rest, { env: programEnvironment(), stdio: ['pipe', 'pipe', 'pipe'], signal });
       let stderr = '';
-      const stop = () => child.kill('SIGTERM');
-      signal.addEventListener('abort', stop, { once: true });
       child.stdout.setEncoding('utf8').on('data', take);
       child.stderr.setEncoding('utf8').on('data', (text: string) => {
         stderr += text;
       });
       // a kubectl that ends before it has read its input says why on standard error
       child.stdin.on('error', () => undefined).end(input);
-      child.once('error', (error) => {
-        signal.removeEventListener('abort', stop);
-        fail(new EnvironmentError(`kubectl cannot be started (${error.message}). Install it, or put it on the PATH.`));
+      child.on('error', (error) => {
+        // one that the signal ends closes, too
+        if (error.name !== 'AbortError') {
+          fail(
+            new EnvironmentError(`kubectl cannot be started (${error.message}). Install it, or put it on the PATH.`),
+          );
+        }
       });
-      child.once('close', (status) => {
-        signal.removeEventListener('abort', stop);
-        done({ status, stderr });
-      });
-      if (signal.aborted) {
-        stop();
-      }
+      child.once('close', (status) => done({ status, stderr }));
     });
   }
 }

@@ -365,7 +365,10 @@ export const ENGINE_TABLE: Readonly<Record<Engine, EngineDescription>> = {
     index: 'JOB_COMPLETION_INDEX',
     host: (name) => `${name}-node-0-0.${name}`,
     before: trainingRuntime,
-    spec: trainJobSpec,
+    spec: ({ name }, pods) => ({
+      runtimeRef: { apiGroup: 'trainer.kubeflow.org', kind: 'TrainingRuntime', name },
+      trainer: { numNodes: pods },
+    }),
   },
   jobset: {
     apiVersion: 'jobset.x-k8s.io/v1alpha2',
@@ -480,13 +483,6 @@ function trainingRuntime(input: ManifestInput, pods: number): KubernetesObject {
     metadata: metadata(input),
     spec,
   } as KubernetesObject;
-}
-
-function trainJobSpec({ name }: ManifestInput, pods: number) {
-  return {
-    runtimeRef: { apiGroup: 'trainer.kubeflow.org', kind: 'TrainingRuntime', name },
-    trainer: { numNodes: pods },
-  };
 }
 
 /** The first pod is the master, which has a service of its own. */

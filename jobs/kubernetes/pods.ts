@@ -1,3 +1,5 @@
+import { readJson } from '../trace/jsonText';
+import { dictOf, listOf, textOf, type Value } from '../trace/value';
 import { ROLE_LABEL } from './manifest';
 
 /** The annotation in which an indexed Job writes a pod's index. */
@@ -22,71 +24,67 @@ const USUAL: readonly string[] = ['ContainerCreating', 'PodInitializing', 'Compl
  * @returns the pods in the order of their names
  */
 export function readPods(text: string): PodState[] {
-  const items = list(record(parseJson(text)).items);
-  return items.map((item) => podState(record(item))).sort((a, b) => a.name.localeCompare(b.name));
+  return listOf(at(readJson(text).value, 'items'))
+    .map(podState)
+    .sort((a, b) => a.name.localeCompare(b.name));
 }
 
-function podState(pod: Loose): PodState {
-  const metadata = record(pod.metadata);
-  const spec = record(pod.spec);
-  const status = record(pod.status);
-  const index = record(metadata.annotations)[INDEX_ANNOTATION];
+function podState(pod: Value): PodState {
+  const index = at(pod, 'metadata', 'annotations', INDEX_ANNOTATION);
+  const node = textOf(at(pod, 'spec', 'nodeName'));
+  const status = at(pod, 'status');
   const phase = phaseOf(status);
   const reason = phase === 'running' || phase === 'succeeded' ? undefined : reasonOfPod(status);
   return {
-    name: string(metadata.name) ?? '',
-    first: index === undefined ? record(metadata.labels)[ROLE_LABEL] === 'first' : index === '0',
+    name: textOf(at(pod, 'metadata', 'name')) ?? '',
+    first: index === undefined ? at(pod, 'metadata', 'labels', ROLE_LABEL) === 'first' : index === '0',
     phase,
-    ...(string(spec.nodeName) !== undefined && { node: string(spec.nodeName) ?? '' }),
+    ...(node !== undefined && { node }),
     ...(reason !== undefined && { reason }),
   };
 }
 
-function phaseOf(status: Loose): PodState['phase'] {
-  switch (status.phase) {
-    case 'Succeeded':
-      return 'succeeded';
-    case 'Failed':
-      return 'failed';
-    default: {
-      const states = containerStates(status);
-      return states.length > 0 && states.every(({ running, terminated }) => running || terminated)
-        ? 'running'
-        : 'waiting';
-    }
+function phaseOf(status: Value | undefined): PodState['phase'] {
+  const phase = at(status, 'phase');
+  if (phase === 'Succeeded' || phase === 'Failed') {
+    return phase === 'Failed' ? 'failed' : 'succeeded';
   }
+  const states = containerStates(status);
+  const started = states.every((state) => at(state, 'running') || at(state, 'terminated'));
+  return states.length > 0 && started ? 'running' : 'waiting';
 }
 
 /** The first reason that a pod gives: how it ended, what its container waits for, why it is not scheduled. */
-function reasonOfPod(status: Loose): string | undefined {
-  const said = words(string(status.reason), string(status.message));
-  const disruption = conditionOf(status, 'DisruptionTarget', 'True');
-  const containers = containerStates(status).flatMap(({ waiting, terminated }) => {
-    const state = record(terminated ?? waiting);
-    const reason = string(state.reason);
+function reasonOfPod(status: Value | undefined): string | undefined {
+  const containers = containerStates(status).flatMap((one) => {
+    const state = at(one, 'terminated') ?? at(one, 'waiting');
+    const reason = textOf(at(state, 'reason'));
     if (reason === undefined || USUAL.includes(reason)) {
       return [];
     }
-    const code = typeof state.exitCode === 'number' ? ` (exit status ${state.exitCode})` : '';
-    return [words(`${reason}${code}`, string(state.message)) ?? reason];
+    const exit = at(state, 'exitCode');
+    const code = typeof exit === 'number' ? ` (exit status ${exit})` : '';
+    return [words(`${reason}${code}`, at(state, 'message')) ?? reason];
   });
-  return said ?? disruption ?? containers[0] ?? conditionOf(status, 'PodScheduled', 'False');
+  return (
+    said(status) ??
+    conditionOf(status, 'DisruptionTarget', 'True') ??
+    containers[0] ??
+    conditionOf(status, 'PodScheduled', 'False')
+  );
 }
 
-function conditionOf(status: Loose, type: string, value: string): string | undefined {
-  const condition = list(status.conditions)
-    .map(record)
-    .find((one) => one.type === type && one.status === value);
-  return condition && words(string(condition.reason), string(condition.message));
+function conditionOf(status: Value | undefined, type: string, value: string): string | undefined {
+  const conditions = listOf(at(status, 'conditions'));
+  return said(conditions.find((one) => at(one, 'type') === type && at(one, 'status') === value));
 }
 
-function containerStates(status: Loose): Loose[] {
-  const containers = [...list(status.initContainerStatuses), ...list(status.containerStatuses)].map(record);
-  return containers.map((container) => record(container.state)).filter((state) => !doneInitializing(state));
-}
-
-function doneInitializing({ terminated }: Loose): boolean {
-  return terminated !== undefined && record(terminated).reason === 'Completed';
+/** The states of the containers that have not ended their part of the initialization. */
+function containerStates(status: Value | undefined): (Value | undefined)[] {
+  return ['initContainerStatuses', 'containerStatuses']
+    .flatMap((key) => listOf(at(status, key)))
+    .map((container) => at(container, 'state'))
+    .filter((state) => at(state, 'terminated', 'reason') !== 'Completed');
 }
 
 /** The state of the pods in one line: how many have started, and why others wait. */
@@ -104,51 +102,37 @@ export function podsText(pods: readonly PodState[], wanted: number): string {
 
 /** The last warning or pending event of the objects whose names contain the run's. */
 export function lastEvent(text: string, name: string): string | undefined {
-  const events = list(record(parseJson(text)).items).map(record);
-  const ours = events.filter(
+  const ours = listOf(at(readJson(text).value, 'items')).filter(
     (event) =>
-      (string(record(event.involvedObject).name) ?? '').includes(name) &&
-      (event.type === 'Warning' || event.reason === 'Pending'),
+      textOf(at(event, 'involvedObject', 'name'))?.includes(name) &&
+      (at(event, 'type') === 'Warning' || at(event, 'reason') === 'Pending'),
   );
-  const when = (event: Loose) => string(event.lastTimestamp) ?? string(event.eventTime) ?? '';
-  const last = ours.sort((a, b) => when(a).localeCompare(when(b))).at(-1);
-  return last && words(string(last.reason), string(last.message));
+  const when = (event: Value) => textOf(at(event, 'lastTimestamp')) ?? textOf(at(event, 'eventTime')) ?? '';
+  return said(ours.sort((a, b) => when(a).localeCompare(when(b))).at(-1));
 }
 
 /** Whether a job is suspended, as it is while it waits in a queue. */
 export function isSuspended(text: string): boolean {
-  const { suspend, runPolicy } = record(record(parseJson(text)).spec);
-  return (suspend ?? record(runPolicy).suspend) === true;
+  const spec = at(readJson(text).value, 'spec');
+  return (at(spec, 'suspend') ?? at(spec, 'runPolicy', 'suspend')) === true;
 }
 
 /** The uid of an object. */
 export function uidOf(text: string): string | undefined {
-  return string(record(record(parseJson(text)).metadata).uid);
+  return textOf(at(readJson(text).value, 'metadata', 'uid'));
 }
 
-function words(...parts: readonly (string | undefined)[]): string | undefined {
-  const said = parts.filter((part) => part !== undefined && part !== '');
-  return said.length > 0 ? said.join(': ').replace(/\s+/g, ' ').slice(0, 400) : undefined;
+/** The reason and the message of a status, a condition or an event. */
+function said(one: Value | undefined): string | undefined {
+  return words(at(one, 'reason'), at(one, 'message'));
 }
 
-type Loose = Readonly<Record<string, unknown>>;
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
-  }
+function words(...parts: readonly (Value | undefined)[]): string | undefined {
+  const text = parts.flatMap((part) => textOf(part) || []).join(': ');
+  return text === '' ? undefined : text.replace(/\s+/g, ' ').slice(0, 400);
 }
 
-function record(value: unknown): Loose {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {};
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
-}
-
-function string(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined;
+/** The value under one key after another; undefined where one is missing. */
+function at(value: Value | undefined, ...keys: readonly string[]): Value | undefined {
+  return keys.reduce((found, key) => dictOf(found)?.get(key), value);
 }

@@ -1,4 +1,5 @@
 import { execFile, spawn } from 'node:child_process';
+import { addAbortListener } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -266,16 +267,13 @@ function runProcess(
     };
     child.stdout.setEncoding('utf8').on('data', (text: string) => output.events(text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => output.log(text));
-    const finish = (settle: () => void) => () => {
+    const listening = addAbortListener(signal, cancel);
+    child.once('error', fail);
+    // after an error, too
+    child.once('close', () => {
       clearTimeout(patience);
-      signal.removeEventListener('abort', cancel);
-      settle();
-    };
-    child.once('error', (error) => finish(() => fail(error))());
-    child.once('close', finish(done));
-    signal.addEventListener('abort', cancel, { once: true });
-    if (signal.aborted) {
-      cancel();
-    }
+      listening[Symbol.dispose]();
+      done();
+    });
   });
 }

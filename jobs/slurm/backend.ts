@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { type Backend, EnvironmentError, type JobOutput, type RunFile } from '../backend';
-import { planFor, type SmokePlan } from '../plan';
+import { readFile } from 'node:fs/promises';
+import { type Backend, EnvironmentError, type JobOutput } from '../backend';
+import { jobFiles } from '../jobFiles';
+import { planFor, type SmokePlan, withJoinLimit } from '../plan';
 import { followJob, type SlurmTicket, type Timing } from './follow';
 import { SUBMIT } from './scripts';
 import { ConnectionError, type ScriptResult, Shell } from './shell';
@@ -27,7 +27,8 @@ export function slurmBackendWith(timing: Timing): Backend<SlurmCluster> {
   return {
     async prepare({ plan, cluster, job, backend: wanted }) {
       const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';
-      const written = withLimits(planFor(plan, backend), cluster);
+      const join = cluster.container_image === undefined ? JOIN.bare : JOIN.container;
+      const written = withJoinLimit(planFor(plan, backend), join);
       const { minutes, notes } = timeLimit(cluster, written);
       const command = sbatchCommand(
         cluster,
@@ -36,7 +37,7 @@ export function slurmBackendWith(timing: Timing): Backend<SlurmCluster> {
         minutes,
       );
       const files = [
-        { path: 'slurm.sh', text: await readFile(join(job, 'slurm.sh'), 'utf8') },
+        { path: 'slurm.sh', text: await readFile(`${job}/slurm.sh`, 'utf8') },
         { path: 'setup.sh', text: `${(cluster.setup ?? []).join('\n')}\n` },
       ];
       const work = cluster.work_directory ?? WORK_DIRECTORY;
@@ -53,7 +54,8 @@ export function slurmBackendWith(timing: Timing): Backend<SlurmCluster> {
         notes: [...notes, ...(backend === 'gloo' ? ['gloo on the CPU proves groups and data, not speed'] : [])],
         async run(output: JobOutput, signal: AbortSignal) {
           output.state({ phase: 'submitting', detail: shell.place });
-          const all = [...(await jobFiles(job)), ...files, { path: 'plan.json', text: JSON.stringify(written) }];
+          const python = Object.entries(await jobFiles(job)).map(([name, text]) => ({ path: `job/${name}`, text }));
+          const all = [...python, ...files, { path: 'plan.json', text: JSON.stringify(written) }];
           const words = all.flatMap(({ path, text }) => [path, text]);
           const ticket = await submitJob(shell, [work, run, String(all.length), ...words, ...command]);
           output.submitted({ ...ticket });
@@ -102,13 +104,6 @@ export function slurmShape(cluster: SlurmCluster, ranks: number, perNode: number
     throw new EnvironmentError(`Cluster ${cluster.name} asks for ${nodes} nodes; the layout has only ${ranks} ranks.`);
   }
   return { ranks, nodes, ranksPerNode };
-}
-
-/** The plan with limits for a cluster, where ranks join later than on one machine. */
-function withLimits(plan: SmokePlan, { container_image }: SlurmCluster): SmokePlan {
-  const { join: least = 0, total = 0 } = plan.limits;
-  const needed = Math.max(least, container_image === undefined ? JOIN.bare : JOIN.container);
-  return { ...plan, limits: { ...plan.limits, join: needed, total: total + needed - least } };
 }
 
 /** The time limit in Slurm's form: at least as long as the job needs to report a fault itself. */
@@ -162,14 +157,6 @@ function sbatchCommand(
     ...[...shape, '--distribution=block,Pack', '--kill-on-bad-exit=1', '--export=ALL', '--mpi=none', '--cpu-bind=none'],
     ...['--input=/dev/null', '--label'],
   ];
-}
-
-/** The files of the Python job, with their paths in the folder of the run. */
-async function jobFiles(job: string): Promise<RunFile[]> {
-  const names = (await readdir(job)).filter((name) => name.endsWith('.py'));
-  return Promise.all(
-    names.map(async (name) => ({ path: `job/${name}`, text: await readFile(join(job, name), 'utf8') })),
-  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { addAbortListener } from 'node:events';
 import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DETACH, DetachedError, type Ending, EnvironmentError, type JobOutput } from '../backend';
@@ -38,17 +39,13 @@ export async function followJob(
   signal: AbortSignal,
 ): Promise<Ending | null> {
   const follower = new Follower(shell, ticket, timing, output);
-  const stop = () => follower.stop(signal);
-  signal.addEventListener('abort', stop, { once: true });
+  const listening = addAbortListener(signal, () => follower.stop(signal));
   try {
-    if (signal.aborted) {
-      stop();
-    }
     const ending = await follower.toTheEnd();
     await clean(shell, ticket, output);
     return ending;
   } finally {
-    signal.removeEventListener('abort', stop);
+    listening[Symbol.dispose]();
   }
 }
 

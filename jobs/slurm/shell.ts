@@ -66,20 +66,17 @@ export class Shell {
    * Runs a script to its end.
    * @throws ConnectionError where the host cannot be reached, or is lost
    */
-  async run(script: string, words: readonly string[], signal?: AbortSignal): Promise<ScriptResult> {
+  async run(script: string, words: readonly string[]): Promise<ScriptResult> {
     let stdout = '';
     const session = this.start(script, words, (data) => {
       stdout += data.toString('utf8');
     });
-    const stop = () => session.stop();
-    const patience = setTimeout(stop, PATIENCE);
-    signal?.addEventListener('abort', stop, { once: true });
+    const patience = setTimeout(() => session.stop(), PATIENCE);
     try {
       const { status, stderr } = await session.ended;
       return { status, stdout, stderr };
     } finally {
       clearTimeout(patience);
-      signal?.removeEventListener('abort', stop);
     }
   }
 

@@ -1,7 +1,7 @@
 import { getOrInsert, groupedBy } from '../collections';
 import type { Entry, Interner, Progress, RankEvidence, RunGroup } from './evidence';
 import { INFERRED_DESC, type LayoutGroups, WORLD_DESC } from './groupComparison';
-import type { LogProgress, LogWait, RunLogs } from './logs/log';
+import { type LogWait, type RunLogs, UNTOLD_WAIT } from './logs/log';
 import { UNTOLD } from './mismatch';
 import { SET_UP } from './waits';
 
@@ -47,7 +47,7 @@ export function logEvidence(
   }
   for (const { rank, progress: told } of logs.ranks.values()) {
     for (const one of told) {
-      const [group, other] = located.groupsOf(rank, { ...NO_WAIT, ...one });
+      const [group, other] = located.groupsOf(rank, { ...UNTOLD_WAIT, ...one });
       if (group && !other && !ranks.get(rank)?.progress.has(group)) {
         of(rank).progress.set(group, { group, enqueued: one.enqueued, completed: one.completed });
       }
@@ -64,8 +64,6 @@ export function logEvidence(
     open: open.slice(0, MAX_OPEN),
   };
 }
-
-const NO_WAIT: Omit<LogWait, keyof LogProgress> = { seq: null, op: null, input: -1, output: -1, from: null };
 
 function isTransfer({ op }: LogWait): boolean {
   return op !== null && TRANSFERS.has(op);

@@ -1,4 +1,4 @@
-import { getOrInsert } from '../collections';
+import { getOrInsert, groupedBy } from '../collections';
 import type { Entry, Operation, RunGroup } from './evidence';
 import type { RankRun, Run } from './rankRun';
 import type { Mismatch } from './verification';
@@ -89,18 +89,11 @@ export function transferConflicts(run: Run): Conflict[] {
 }
 
 /** The transfers of one direction by group and peer, in order. */
-function transfersBy(entries: readonly Entry[], name: string): Map<string, Entry[]> {
-  const found = new Map<string, Entry[]>();
-  for (const entry of entries) {
-    if (entry.p2p && entry.operation.name === name && entry.operation.peer !== null) {
-      const key = `${entry.group.name} ${entry.operation.peer}`;
-      const list = found.get(key) ?? [];
-      found.set(key, list);
-      list.push(entry);
-    }
-  }
-  return found;
-}
+const transfersBy = (entries: readonly Entry[], name: string): Map<string, Entry[]> =>
+  groupedBy(
+    entries.filter(({ p2p, operation }) => p2p && operation.name === name && operation.peer !== null),
+    ({ group, operation }) => `${group.name} ${operation.peer}`,
+  );
 
 function differsInBytes(send: Entry, receive: Entry | undefined): boolean {
   const [sent, received] = [bytesOf(send, send.operation.input), receive && bytesOf(receive, receive.operation.output)];

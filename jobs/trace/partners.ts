@@ -2,7 +2,7 @@ import { memoize } from '../../layout';
 import { getOrInsert, groupedBy } from '../collections';
 import type { Entry, Operation, RunGroup } from './evidence';
 import type { RankRun, Run } from './rankRun';
-import type { Programs } from './silentRanks';
+import { nthTransfer, type Programs } from './silentRanks';
 
 /**
  * Whether every rank that a rank without a dump could wait for has done what it must: it left a whole dump, and in the groups that
@@ -44,29 +44,18 @@ function agree(own: RankRun, peer: RankRun, other: number, programs: Programs): 
       getOrInsert(theirs, group, () => new Map()).set(seq, operation);
     }
   }
-  const transfers = new Map<string, number>();
+  const counts = new Map<string, number>();
+  const transferIn = (group: RunGroup, entry: Entry) =>
+    peer.transfers(group, entry.operation.name, entry.operation.peer ?? -1)[nthTransfer(entry, counts)]?.operation;
   return own.evidence.entries.every((entry) => {
     if (!entry.group.ranks.includes(other)) {
       return true;
     }
     const group = programs.groupLike(entry.group, peer.rank);
-    const same = group && (entry.p2p ? nthTransfer(entry, group, peer, transfers) : theirs.get(group)?.get(entry.seq));
+    const same = group && (entry.p2p ? transferIn(group, entry) : theirs.get(group)?.get(entry.seq));
     // the peer may not have come as far, or its ring may have dropped it
     return same === undefined || isSame(entry.operation, same);
   });
-}
-
-/** The transfer of a peer in the same place. */
-function nthTransfer(
-  { operation, group: own }: Entry,
-  group: RunGroup,
-  peer: RankRun,
-  counts: Map<string, number>,
-): Operation | undefined {
-  const key = `${own.name} ${operation.name} ${operation.peer}`;
-  const nth = counts.get(key) ?? 0;
-  counts.set(key, nth + 1);
-  return operation.peer === null ? undefined : peer.transfers(group, operation.name, operation.peer)[nth]?.operation;
 }
 
 function isSame(a: Operation, b: Operation): boolean {

@@ -66,7 +66,8 @@ function keyOf(group: RunGroup, { seq }: Entry): string {
   return `${group.name} ${seq}`;
 }
 
-function nthTransfer({ group, operation }: Entry, counts: Map<string, number>): number {
+/** The number of a transfer among those of its group, direction and other end; `counts` holds how many came before. */
+export function nthTransfer({ group, operation }: Entry, counts: Map<string, number>): number {
   const key = `${group.name} ${operation.name} ${operation.peer}`;
   const nth = counts.get(key) ?? 0;
   counts.set(key, nth + 1);

@@ -487,12 +487,10 @@ function rankOf(named: number | null, { groups, entries, own }: FlightDump): num
 /** The ranks that all groups have in common; null where no group has known ranks. */
 function commonRanks(groups: Iterable<RunGroup>): readonly number[] | null {
   const [first, ...others] = new Set([...groups].map(({ ranks }) => ranks).filter(({ length }) => length > 0));
-  return first ? others.reduce((common, ranks) => shared(common, ranks), first) : null;
-}
-
-function shared(common: readonly number[], ranks: readonly number[]): readonly number[] {
-  const members = new Set(ranks);
-  return common.filter((rank) => members.has(rank));
+  return others.reduce((common, ranks) => {
+    const members = new Set(ranks);
+    return common?.filter((rank) => members.has(rank)) ?? null;
+  }, first ?? null);
 }
 
 /** A file or standard input that is read once, from its start. */

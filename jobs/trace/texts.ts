@@ -29,12 +29,8 @@ export function stackTexts(entry: Entry): string[] {
 export function ranksText(ranks: readonly number[], capital = false): string {
   const named = ranks.slice(0, MAX_NAMED);
   const last = ranks.length > named.length ? `${ranks.length - named.length} more` : String(named.pop() ?? 'none');
-  const noun = ranks.length === 1 ? 'rank' : 'ranks';
-  return `${capital ? capitalized(noun) : noun} ${named.length > 0 ? `${named.join(', ')} and ${last}` : last}`;
-}
-
-function capitalized(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1);
+  const noun = `${capital ? 'R' : 'r'}ank${ranks.length === 1 ? '' : 's'}`;
+  return `${noun} ${named.length > 0 ? `${named.join(', ')} and ${last}` : last}`;
 }
 
 /** A confidence with two digits. */

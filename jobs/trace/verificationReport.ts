@@ -98,25 +98,19 @@ export function verificationSections(
 }
 
 function culpritItem({ rank, coordinates, host, gpu, pid, confidence, because }: Culprit): ReportItem {
-  const place = [
-    ...Object.entries(coordinates).map(([name, index]) => `${name} ${index}`),
-    ...(host === null ? [] : [`host ${host}`]),
-    ...(gpu === null ? [] : [`GPU ${gpu}`]),
-    ...(pid === null ? [] : [`pid ${pid}`]),
-  ].join(', ');
-  const text = `${place === '' ? '' : ` (${place})`}, confidence ${Math.round(confidence * 100)} %`;
-  return { subject: `rank ${rank}`, text, details: because };
+  const place = placeText({ ...coordinates, host, GPU: gpu, pid });
+  return { subject: `rank ${rank}`, text: `${place}, confidence ${Math.round(confidence * 100)} %`, details: because };
 }
 
 function slowItem({ rank, coordinates, part, ratio, because }: SlowRank): ReportItem {
-  const place = Object.entries(coordinates)
-    .map(([name, index]) => `${name} ${index}`)
-    .join(', ');
-  return {
-    subject: `rank ${rank}`,
-    text: `${place === '' ? '' : ` (${place})`}, ${part}: ${Math.round((ratio - 1) * 100)} % longer`,
-    details: [because],
-  };
+  const text = `${placeText(coordinates)}, ${part}: ${Math.round((ratio - 1) * 100)} % longer`;
+  return { subject: `rank ${rank}`, text, details: [because] };
+}
+
+/** ` (tp 1, host node3)`: what is known of a place; empty where nothing is. */
+function placeText(place: Readonly<Record<string, number | string | null>>): string {
+  const known = Object.entries(place).flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]));
+  return known.length === 0 ? '' : ` (${known.join(', ')})`;
 }
 
 function profiledSteps({ ranks, steps }: ProfiledRun): string {

@@ -4,7 +4,6 @@ export interface ProcessEnd {
   readonly code: number;
   /** Whether its launcher saw it end first. */
   readonly first: boolean;
-  readonly by: 'torchrun' | 'srun';
   /** Whether the kernel ended it because its memory was used up. */
   readonly outOfMemory: boolean;
 }
@@ -88,7 +87,6 @@ export class EndReader {
       end: {
         code: code === undefined ? -(SIGNALS[what] ?? 9) : Number(code),
         first: this.#ends === 0,
-        by: 'srun',
         outOfMemory: what === 'Out Of Memory',
       },
     };
@@ -130,7 +128,7 @@ export class EndReader {
       ranks: [rank],
       host,
       pid: pid === undefined ? null : Number(pid),
-      end: { code, first: first && earliest, by: 'torchrun', outOfMemory: false },
+      end: { code, first: first && earliest, outOfMemory: false },
     };
   }
 }

@@ -23,6 +23,12 @@ export interface LogWait {
   readonly from: number | null;
 }
 
+/** A wait of which nothing is told. */
+export const UNTOLD_WAIT: LogWait = {
+  ...{ name: null, desc: null, groupRank: null, seq: null, op: null, input: -1, output: -1 },
+  ...{ enqueued: null, completed: null, from: null },
+};
+
 /** How far a rank is in a group, without an operation at fault. */
 export type LogProgress = Omit<GroupStatus, 'kind' | 'seq'>;
 
@@ -80,22 +86,23 @@ const NO_PROGRESS =
   /Error|Exception|Traceback|^\s+File "|^\s+\^|frame #\d|ProcessGroupNCCL|NCCL (?:WARN|INFO)|^[EWF]\d{4} |srun:|exitcode/;
 
 /** What one process has printed so far. */
-interface Speaker {
-  rank: number | null;
+class Speaker {
   /** The task of its label: its rank, unless tasks are machines. */
-  task: number | null;
-  readonly traceback: TracebackReader;
-  readonly timedOut: TimedOut[];
-  readonly statuses: GroupStatus[];
-  readonly setUps: SetUp[];
-  alive: boolean;
-  error: (RaisedException & { readonly at: number }) | null;
-  caused: boolean;
+  task: number | null = null;
+  readonly traceback = new TracebackReader();
+  readonly timedOut: TimedOut[] = [];
+  readonly statuses: GroupStatus[] = [];
+  readonly setUps: SetUp[] = [];
+  alive = false;
+  error: (RaisedException & { readonly at: number }) | null = null;
+  caused = false;
   /** Lines of a training loop that it printed after its exception. */
-  ownProgress: number;
-  end: ProcessEnd | null;
-  pid: number | null;
-  host: string | null;
+  ownProgress = 0;
+  end: ProcessEnd | null = null;
+  pid: number | null = null;
+  host: string | null = null;
+
+  constructor(public rank: number | null) {}
 }
 
 /** Collects the evidence of logs by rank, one line at a time, in memory that the number of ranks bounds. */
@@ -186,7 +193,7 @@ export class LogReader {
           : `task ${task ?? ''} local ${localRank ?? ''}`;
     let speaker = this.#speakers.get(key);
     if (!speaker) {
-      speaker = newSpeaker(rank);
+      speaker = new Speaker(rank);
       if (this.#speakers.size < this.#most) {
         this.#speakers.set(key, speaker);
       }
@@ -198,7 +205,7 @@ export class LogReader {
       if (own) {
         own.rank = rank;
       } else if (this.#speakers.size < this.#most) {
-        this.#speakers.set(`process ${process}`, newSpeaker(rank));
+        this.#speakers.set(`process ${process}`, new Speaker(rank));
       }
     }
     if (speaker.rank === null) {
@@ -228,28 +235,11 @@ export class LogReader {
   #event(speaker: Speaker, event: WatchdogLine): void {
     speaker.alive = true;
     if (event.kind === 'timed-out') {
-      keep(
-        speaker.timedOut,
-        event,
-        (one) =>
-          one.seq === event.seq &&
-          one.op === event.op &&
-          one.input === event.input &&
-          one.output === event.output &&
-          one.groupRank === event.groupRank,
-      );
+      keep(speaker.timedOut, event, ['seq', 'op', 'input', 'output', 'groupRank']);
     } else if (event.kind === 'status') {
-      keep(
-        speaker.statuses,
-        event,
-        (one) =>
-          one.seq === event.seq &&
-          one.name === event.name &&
-          one.desc === event.desc &&
-          one.groupRank === event.groupRank,
-      );
+      keep(speaker.statuses, event, ['seq', 'name', 'desc', 'groupRank']);
     } else if (event.kind === 'set-up') {
-      keep(speaker.setUps, event, (one) => one.name === event.name && one.from === event.from);
+      keep(speaker.setUps, event, ['name', 'from']);
     }
   }
 
@@ -300,7 +290,7 @@ export class LogReader {
       return;
     }
     const key = `rank ${rank}`;
-    const speaker = this.#speakers.get(key) ?? newSpeaker(rank);
+    const speaker = this.#speakers.get(key) ?? new Speaker(rank);
     if (this.#speakers.size < this.#most) {
       this.#speakers.set(key, speaker);
     }
@@ -349,27 +339,9 @@ export class LogReader {
   }
 }
 
-function newSpeaker(rank: number | null): Speaker {
-  return {
-    rank,
-    task: null,
-    traceback: new TracebackReader(),
-    timedOut: [],
-    statuses: [],
-    setUps: [],
-    alive: false,
-    error: null,
-    caused: false,
-    ownProgress: 0,
-    end: null,
-    pid: null,
-    host: null,
-  };
-}
-
-/** Adds an event unless the same is there, which the later one replaces. */
-function keep<T>(events: T[], event: T, isSame: (other: T) => boolean): void {
-  const at = events.findIndex(isSame);
+/** Adds an event unless one with the same values of some fields is there, which the later one replaces. */
+function keep<T>(events: T[], event: T, fields: readonly (keyof T)[]): void {
+  const at = events.findIndex((one) => fields.every((field) => one[field] === event[field]));
   if (at >= 0) {
     events[at] = event;
   } else if (events.length < MAX_WAITS) {
@@ -401,30 +373,22 @@ function waitsOf({ rank, task, timedOut, statuses, setUps }: Speaker): LogWait[]
     // two groups of one rank may be at the same number
     const clear =
       one && same.every(({ op, input, output }) => op === one.op && input === one.input && output === one.output);
-    return {
-      ...status,
-      op: clear ? one.op : null,
-      input: clear ? one.input : -1,
-      output: clear ? one.output : -1,
-      from: null,
-    };
+    return { ...UNTOLD_WAIT, ...status, ...(clear && { op: one.op, input: one.input, output: one.output }) };
   });
   const told = new Set(failed.map(({ seq }) => seq));
   const bare = timedOut
     .filter(({ seq }) => !told.has(seq))
     .map(
       (one): LogWait => ({
-        ...{ name: null, desc: null, groupRank: isOne && one !== timedOut[0] ? null : one.groupRank },
+        ...{ ...UNTOLD_WAIT, groupRank: isOne && one !== timedOut[0] ? null : one.groupRank },
         ...{ seq: one.seq, op: one.op, input: one.input, output: one.output },
-        ...{ enqueued: null, completed: null, from: null },
       }),
     );
   const setUp = setUps
     .filter(({ waited }) => waited)
     .map(
       ({ name, groupRank, from }): LogWait => ({
-        ...{ name, desc: name === '0' ? 'default_pg' : null, groupRank, seq: null, op: null, input: -1, output: -1 },
-        ...{ enqueued: null, completed: null, from },
+        ...{ ...UNTOLD_WAIT, name, desc: name === '0' ? 'default_pg' : null, groupRank, from },
       }),
     );
   return [...waits, ...bare, ...setUp];

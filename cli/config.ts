@@ -1,5 +1,5 @@
 import { dirname, join, parse as parsePath, resolve } from 'node:path';
-import { fileErrorText, isRepository, readRegularFile } from '../jobs';
+import { fileErrorText, getOrInsert, isRepository, readRegularFile } from '../jobs';
 import { CONFIGURATION, MAX_CONFIGURATION, NO_LEVELS, type RuleLevels, readConfiguration } from '../layout';
 import { complain, fail } from './output';
 import { isOwn } from './repository';
@@ -12,7 +12,7 @@ const known = new Map<string, RuleLevels | null>();
  */
 export function levelsFor(file: string): RuleLevels {
   for (let folder = dirname(resolve(file)); ; folder = dirname(folder)) {
-    const levels = levelsIn(folder, file);
+    const levels = getOrInsert(known, folder, () => readLevels(join(folder, CONFIGURATION), file));
     if (levels) {
       return levels;
     }
@@ -27,16 +27,6 @@ export function forgetLevels(): void {
   known.clear();
 }
 
-function levelsIn(folder: string, layout: string): RuleLevels | null {
-  const seen = known.get(folder);
-  if (seen !== undefined) {
-    return seen;
-  }
-  const levels = readLevels(join(folder, CONFIGURATION), layout);
-  known.set(folder, levels);
-  return levels;
-}
-
 function readLevels(file: string, layout: string): RuleLevels | null {
   try {
     if (!isOwn(file, layout)) {
@@ -45,18 +35,14 @@ function readLevels(file: string, layout: string): RuleLevels | null {
     }
     const { levels, problems } = readConfiguration(readRegularFile(file, MAX_CONFIGURATION).toString('utf8'));
     for (const { message } of problems) {
-      refuse(file, message);
+      fail(`${file}: ${message}`);
     }
     return levels;
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
       return null;
     }
-    refuse(file, fileErrorText(error).split('\n')[0] ?? '');
+    fail(`${file}: ${fileErrorText(error).split('\n')[0]}`);
     return NO_LEVELS;
   }
-}
-
-function refuse(file: string, reason: string): void {
-  fail(`${file}: ${reason}`);
 }

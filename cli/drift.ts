@@ -181,19 +181,22 @@ function* compared(layout: string, files: readonly string[]): Iterable<Compariso
       if (!('reading' in launch)) {
         continue;
       }
-      const { file, reading } = launch;
-      const { family } = reading;
-      if (family === null) {
-        fail(`${file}: ${reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
-        continue;
-      }
       try {
-        yield { layout, checked, launch: file, reading, family, ...compareWith(layout, checked, file, reading) };
+        const comparison = comparisonOf(layout, checked, launch.file, launch.reading);
+        yield* comparison ? [comparison] : [];
       } catch (error) {
-        failedOn(file, error);
+        failedOn(launch.file, error);
       }
     }
   }
+}
+
+/** Null, with the reason on standard error, for a launch file of no supported family. */
+function comparisonOf(layout: string, checked: Checked, launch: string, reading: LaunchReading): Comparison | null {
+  const { family, notes } = reading;
+  return family === null
+    ? fail(`${launch}: ${notes.at(-1) ?? UNKNOWN_FAMILY}`)
+    : { layout, checked, launch, reading, family, ...compareWith(layout, checked, launch, reading) };
 }
 
 /** The largest pair of texts that is read, in bytes. */
@@ -204,31 +207,26 @@ function comparedTexts(): Comparison | null {
   const texts: { readonly layout: string; readonly launch: string } = JSON.parse(
     readRegularFile(STANDARD_INPUT, MAX_TEXTS_BYTES).toString('utf8'),
   );
-  const reading = readLaunchFile('launch', texts.launch, () => null);
-  if (reading.family === null) {
-    return fail(`launch: ${reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
-  }
-  const checked = check(texts.layout);
-  const comparison = compareWith('layout', checked, 'launch', reading);
-  return { layout: 'layout', checked, launch: 'launch', reading, family: reading.family, ...comparison };
+  return comparisonOf(
+    'layout',
+    check(texts.layout),
+    'launch',
+    readLaunchFile('launch', texts.launch, () => null),
+  );
 }
 
 /** The files under `launch.files`, which are relative to the layout; those outside its repository are not read. */
 function namedBy(layout: string, checked: Checked): string[] {
   const paths = launchPathsOf(layout, checked);
   if (paths.length === 0) {
-    refuse(layout, 'names no launch file; give one, or write launch.files in the layout');
+    fail(`${layout}: names no launch file; give one, or write launch.files in the layout`);
   }
   return paths.flatMap(({ file, isNear }) => {
     if (!isNear) {
-      refuse(layout, `names ${file}, which is outside its repository; give the file as an argument to read it`);
+      fail(`${layout}: names ${file}, which is outside its repository; give the file as an argument to read it`);
     }
     return isNear ? [file] : [];
   });
-}
-
-function refuse(layout: string, reason: string): void {
-  fail(`${layout}: ${reason}`);
 }
 
 const FORMATS: Readonly<Record<Format, (comparisons: readonly Comparison[]) => Iterable<string>>> = {
@@ -269,7 +267,7 @@ function* texts(comparison: Comparison): Iterable<string> {
     ...(unknown.length > 0 ? [`${unknown.length} not known (${unknown.map(({ key }) => key).join(', ')})`] : []),
   ].map((part) => `, ${part}`);
   const verdict = said.length === 0 ? 'no difference' : countOf(said.length, 'difference');
-  yield `${terminalLine(layout)} and ${terminalLine(launch)} (${comparison.reading.family}): ${verdict}${terminalLine(others.join(''))}\n`;
+  yield `${terminalLine(layout)} and ${terminalLine(launch)} (${comparison.family}): ${verdict}${terminalLine(others.join(''))}\n`;
 }
 
 /** An error, as the command is asked for differences alone, unless a configuration weighs the rule otherwise. */

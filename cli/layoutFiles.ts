@@ -27,27 +27,21 @@ interface Rules {
  * `.gitignore` excludes. Links to folders are not followed. A folder that cannot be read is reported and sets the exit status.
  */
 export function* layoutFiles(paths: readonly string[]): Iterable<string> {
-  for (const path of paths) {
-    if (isFolder(path)) {
-      for (const { files } of foldersIn(path, [], 0, new PatternWork())) {
-        yield* files;
-      }
-    } else {
-      yield path;
-    }
+  for (const { files } of foldersOf(paths)) {
+    yield* files;
   }
 }
 
 /** The folders that `layoutFiles` searches, and the folders of the files among the arguments. */
 export function* layoutFolders(paths: readonly string[]): Iterable<string> {
+  for (const { folder } of foldersOf(paths)) {
+    yield folder;
+  }
+}
+
+function* foldersOf(paths: readonly string[]): Iterable<Folder> {
   for (const path of paths) {
-    if (isFolder(path)) {
-      for (const { folder } of foldersIn(path, [], 0, new PatternWork())) {
-        yield folder;
-      }
-    } else {
-      yield dirname(path);
-    }
+    yield* isFolder(path) ? foldersIn(path, [], 0, new PatternWork()) : [{ folder: dirname(path), files: [path] }];
   }
 }
 

@@ -87,18 +87,10 @@ export function slowdowns(record: RunRecord, earlier: readonly RunRecord[]): Slo
   );
   return record.kinds.flatMap((kind) =>
     kind.speeds.flatMap((speed) => {
-      const before = lastOf(kind, speed, comparable);
-      return before && speed.busGBs < before.busGBs * (1 - SLOWER)
-        ? [
-            {
-              kind: kind.kind,
-              module: kind.module,
-              operation: speed.operation,
-              now: speed.busGBs,
-              before: before.busGBs,
-              since: before.since,
-            },
-          ]
+      const last = lastOf(kind, speed, comparable);
+      const { operation, busGBs: now } = speed;
+      return last && now < last.before * (1 - SLOWER)
+        ? [{ kind: kind.kind, module: kind.module, operation, now, ...last }]
         : [];
     }),
   );
@@ -108,14 +100,14 @@ function lastOf(
   { kind, module, groups, size }: KindOfGroups,
   { operation, bytes }: Speed,
   runs: readonly RunRecord[],
-): { busGBs: number; since: string } | undefined {
+): Pick<Slowdown, 'before' | 'since'> | undefined {
   for (const { kinds, started } of runs) {
     const same = kinds.find(
       (one) => one.kind === kind && one.module === module && one.groups === groups && one.size === size,
     );
     const speed = same?.speeds.find((one) => one.operation === operation && one.bytes === bytes);
     if (speed) {
-      return { busGBs: speed.busGBs, since: started };
+      return { before: speed.busGBs, since: started };
     }
   }
   return undefined;

@@ -4,27 +4,11 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { find, podTemplates, validate } from '../../test/harness/kubernetesSchemas';
 import { planOf as planOfText } from '../../test/harness/layouts';
-import {
-  ClusterError,
-  ENGINE_TABLE,
-  ENGINES,
-  type Engine,
-  EnvironmentError,
-  GANGS,
-  INSTANCE_LABEL,
-  isSuspended,
-  type KubernetesCluster,
-  LogReader,
-  lastEvent,
-  manifestOf,
-  manifestText,
-  parseClusters,
-  partsOf,
-  podsText,
-  readPods,
-  runName,
-  type SmokePlan,
-} from '..';
+import { ClusterError, EnvironmentError, parseClusters, type SmokePlan } from '..';
+import { ENGINES, type Engine, GANGS, type KubernetesCluster } from './kubernetesFields';
+import { LogReader } from './logs';
+import { ENGINE_TABLE, INSTANCE_LABEL, manifestOf, manifestText, partsOf, runName } from './manifest';
+import { isSuspended, lastEvent, podsText, readPods } from './pods';
 
 type Loose = Record<string, unknown>;
 

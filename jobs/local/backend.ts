@@ -4,7 +4,14 @@ import { writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { type Backend, EnvironmentError, type JobOutput, type Question, TooFewGpusError } from '../backend';
+import {
+  type Backend,
+  EnvironmentError,
+  type JobOutput,
+  type Question,
+  type SmokeRequest,
+  TooFewGpusError,
+} from '../backend';
 import { BACKEND_FIELD, type Fields, type KindDescription, PYTHON_FIELD, type SettingsOf } from '../clusterFields';
 import { type CommBackend, planFor } from '../plan';
 import { programEnvironment } from '../programEnvironment';
@@ -62,19 +69,13 @@ const PLAN_FILE = 'plan.json';
 
 /** This machine: the referee starts all ranks. */
 export const localBackend: Backend<LocalCluster> = {
-  async prepare({ plan, cluster, job, backend: wanted, dryRun = false }, signal) {
+  async prepare(request, signal) {
+    const { plan, cluster, job } = request;
     if (process.platform === 'win32') {
       throw new EnvironmentError('The smoke job needs Linux or macOS. On Windows, run it inside WSL.');
     }
-    const asked = wanted ?? cluster.backend ?? 'auto';
-    const { environment, backend, notes } = await choose({
-      cluster,
-      job,
-      asked,
-      ranks: plan.world_size,
-      dryRun,
-      signal,
-    });
+    const asked = request.backend ?? cluster.backend ?? 'auto';
+    const { environment, backend, notes } = await choose(request, asked, signal);
     const written = planFor(plan, backend);
     const command = (planFile: string) => localCommand(environment.python, job, planFile);
     return {
@@ -103,22 +104,16 @@ interface Choice {
   readonly notes: readonly string[];
 }
 
-interface Wanted {
-  readonly cluster: LocalCluster;
-  readonly job: string;
-  readonly asked: CommBackend;
-  readonly ranks: number;
-  /** What this machine lacks becomes a note: the script may run on another one. */
-  readonly dryRun: boolean;
-  readonly signal: AbortSignal | undefined;
-}
-
 /** @throws EnvironmentError where this machine cannot run the job */
-async function choose({ cluster, job, asked, ranks, dryRun, signal }: Wanted): Promise<Choice> {
+async function choose(
+  { plan, cluster, job, dryRun }: SmokeRequest<LocalCluster>,
+  asked: CommBackend,
+  signal?: AbortSignal,
+): Promise<Choice> {
   let environment: PythonEnvironment | undefined;
   try {
     environment = await findPython(cluster, job, signal);
-    return { environment, backend: chooseBackend(asked, environment, ranks), notes: [] };
+    return { environment, backend: chooseBackend(asked, environment, plan.world_size), notes: [] };
   } catch (error) {
     if (!dryRun || !(error instanceof EnvironmentError)) {
       throw error;

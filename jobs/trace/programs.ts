@@ -67,7 +67,7 @@ function isTransfer({ p2p, operation }: Entry): boolean {
 }
 
 function firstDivergence(peers: readonly RankRun[], stepsIn: (rank: RankRun) => Step[]): Divergence[] {
-  const programs = aligned(peers.map((rank) => ({ rank: rank.rank, start: 0, steps: stepsIn(rank), run: rank })));
+  const programs = aligned(peers.map((run) => ({ run, start: 0, steps: stepsIn(run) })));
   const length = Math.max(0, ...programs.map(({ start, steps }) => start + steps.length));
   for (let at = 0; at < length; at++) {
     if (!isUnanimous(programs, at)) {
@@ -150,7 +150,6 @@ function commonContext(steps: readonly Step[], at: number): number {
 }
 
 interface Program {
-  readonly rank: number;
   /** The place of the first step in the program of all. */
   readonly start: number;
   readonly steps: readonly Step[];
@@ -248,7 +247,7 @@ function divergence(program: Program, peers: readonly Program[], at: number): Di
   return did && expected
     ? [
         {
-          rank: program.rank,
+          rank: program.run.rank,
           did: did.entry,
           expected: described(expected),
           peers: peers.length,

@@ -253,7 +253,9 @@ export class EvidenceReader {
     parse: (bytes: Uint8Array) => Salvaged = readPickle,
     modified: number | null = null,
   ): void {
-    const { salvaged, dump } = this.#lastOf(bytes) ?? this.#allOf(bytes, parse);
+    const last = this.#lastOf(bytes);
+    const salvaged = last?.salvaged ?? parse(bytes);
+    const dump = last?.dump ?? flightDump(salvaged, this.#interner, this.keep);
     if (!dump) {
       if (salvaged.problem === null) {
         this.#note(file, 'other', rankInName(file), false, 'is no Flight Recorder dump');
@@ -287,11 +289,6 @@ export class EvidenceReader {
     if (rank !== null && rank < this.machines.worldSize) {
       this.#unread.add(rank);
     }
-  }
-
-  #allOf(bytes: Uint8Array, parse: (bytes: Uint8Array) => Salvaged): { salvaged: Salvaged; dump: FlightDump | null } {
-    const salvaged = parse(bytes);
-    return { salvaged, dump: flightDump(salvaged, this.#interner, this.keep) };
   }
 
   /** Reads only the ends of a pickle with many more entries than are kept; null where that is not possible. */

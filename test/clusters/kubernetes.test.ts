@@ -10,11 +10,8 @@ import {
   DETACH,
   DetachedError,
   dryRunScript,
-  ENGINES,
-  type Engine,
   EnvironmentError,
   type JobState,
-  type KubernetesCluster,
   prepareSmoke,
   runSmoke,
   type SmokeEvent,
@@ -22,6 +19,7 @@ import {
   type SmokePlan,
   savedRuns,
 } from '../../jobs';
+import { ENGINES, type Engine, type KubernetesCluster } from '../../jobs/kubernetes/kubernetesFields';
 import { planOf } from '../harness/layouts';
 import { processesWith } from '../harness/processes';
 import { flawOfEvent } from '../harness/schemas';

@@ -15,14 +15,14 @@ import {
   type JobState,
   parseClusters,
   runSmoke,
-  Shell,
   type SlurmCluster,
   type SmokeEvent,
   type SmokeResult,
   savedRuns,
   saveRun,
-  slurmBackendWith,
 } from '../../jobs';
+import { slurmBackendWith } from '../../jobs/slurm/backend';
+import { Shell } from '../../jobs/slurm/shell';
 import { shellQuoted } from '../../layout';
 import { exportLayout } from '../../layout/launch';
 import { planOf } from '../harness/layouts';

@@ -4,12 +4,12 @@ import { isUnnamed } from '../groupComparison';
 import { type Conflict, camps, conflicts, disagreement, transferConflicts } from '../mismatch';
 import { type Divergence, isResolved } from '../programs';
 import type { Run } from '../rankRun';
-import type { RunContext, Suspect } from '../suspect';
+import type { RunContext } from '../suspect';
 import { operationText, ranksText, stackTexts } from '../texts';
 import type { Mismatch } from '../verification';
 import { CONFIDENCE } from './confidence';
 import { lateSuspects } from './late';
-import type { Detector, Scene } from './scene';
+import type { Detector, Finding, Scene } from './scene';
 
 /** The most ranks that a mismatch lists. */
 const MAX_BY_RANK = 64;
@@ -20,25 +20,12 @@ export const DISAGREEMENT: Detector = {
   detect(scene) {
     const found = mismatchOf(scene);
     const explained = new Set(found?.suspects.map(({ rank }) => rank));
-    return (
-      found && {
-        verdict: 'mismatch',
-        suspects: [...found.suspects, ...lateSuspects(scene, explained)],
-        mismatch: found.mismatch,
-        why: found.why,
-      }
-    );
+    return found && { ...found, suspects: [...found.suspects, ...lateSuspects(scene, explained)] };
   },
 };
 
-interface FoundMismatch {
-  readonly mismatch: Mismatch;
-  readonly suspects: readonly Suspect[];
-  readonly why: readonly string[];
-}
-
 /** What ranks did differently, and which of them are wrong. */
-function mismatchOf({ run, graph, divergences: all, context }: Scene): FoundMismatch | null {
+function mismatchOf({ run, graph, divergences: all, context }: Scene): Finding | null {
   const divergences = all.filter(isResolved);
   const held = graph.waits.size > 0 || graph.stalled.size > 0;
   const [conflict] = [...conflicts(run), ...(held ? transferConflicts(run) : [])];
@@ -49,7 +36,7 @@ function mismatchOf({ run, graph, divergences: all, context }: Scene): FoundMism
   return first ? divergenceMismatch(first, divergences, context) : null;
 }
 
-function divergenceMismatch(first: Divergence, all: readonly Divergence[], context: RunContext): FoundMismatch {
+function divergenceMismatch(first: Divergence, all: readonly Divergence[], context: RunContext): Finding {
   const suspects = all.map((divergence) => ({
     rank: divergence.rank,
     confidence: confidenceIn(divergence),
@@ -57,6 +44,7 @@ function divergenceMismatch(first: Divergence, all: readonly Divergence[], conte
     because: divergenceTexts(divergence, context),
   }));
   return {
+    verdict: 'mismatch',
     mismatch: {
       group: context.nameOf(first.did),
       seq: first.did.seq,
@@ -99,7 +87,7 @@ function conflictMismatch(
   divergences: readonly Divergence[],
   run: Run,
   context: RunContext,
-): FoundMismatch {
+): Finding {
   const odd = oddOnes(conflict, divergences, run, context);
   // a log holds the last operation of a rank alone
   const logged = [...conflict.byRank.keys()].some((rank) => run.ranks.get(rank)?.evidence.source === 'log');
@@ -121,6 +109,7 @@ function conflictMismatch(
     };
   });
   return {
+    verdict: 'mismatch',
     mismatch: {
       group: context.nameOf([...conflict.byRank.values()][0] as Entry),
       seq: conflict.seq,

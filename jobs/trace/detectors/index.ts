@@ -1,8 +1,9 @@
+import { groupedBy } from '../../collections';
+import { brokenHabit, type Divergence, divergenceAmong } from '../programs';
 import type { Run } from '../rankRun';
 import type { RunContext } from '../suspect';
 import { type WaitGraph, waitGraph } from '../waits';
 import { DISAGREEMENT } from './disagreement';
-import { divergencesOf } from './divergences';
 import { ENDED, STOPPED } from './ended';
 import { LATE } from './late';
 import { HEALTHY, NOTHING_SEEN, STALLED } from './quiet';
@@ -29,4 +30,17 @@ export function assess(run: Run, context: RunContext): Assessment {
     }
   }
   return { verdict: 'unknown', suspects: [], mismatch: null, graph, why: [] };
+}
+
+/** Where ranks with one program do not do the same. */
+function divergencesOf(run: Run, graph: WaitGraph, context: RunContext): Divergence[] {
+  const dumped = run.all.filter(({ whole }) => whole);
+  return [...groupedBy(dumped, ({ rank }) => context.programOf(rank)).values()].flatMap((peers) => {
+    const [only] = peers;
+    if (peers.length > 1) {
+      return divergenceAmong(peers, context.nameOf);
+    }
+    const broken = only && graph.waits.has(only.rank) ? brokenHabit(only, context.nameOf) : null;
+    return broken ? [broken] : [];
+  });
 }

@@ -148,10 +148,10 @@ export class TraceReader {
     if (this.#computing.length + this.#communications.length >= MAX_KERNELS) {
       return `only the first ${MAX_KERNELS} kernels were read`;
     }
-    if (this.#scanner.overlong) {
+    if (this.#scanner.state === 'overlong') {
       return 'has an event of more than 1 MiB';
     }
-    return this.#scanner.ended ? null : 'breaks off';
+    return this.#scanner.state === 'ended' ? null : 'breaks off';
   }
 
   #event(bytes: Uint8Array): void {

@@ -13,22 +13,16 @@ export class ObjectScanner {
   #inText = false;
   #escaped = false;
   #depth = 0;
-  /** Whether the array has ended. */
-  #ended = false;
-  /** Whether an object was too long, so that what follows cannot be read. */
-  #overlong = false;
+  #state: 'open' | 'ended' | 'overlong' = 'open';
 
-  get ended(): boolean {
-    return this.#ended;
-  }
-
-  get overlong(): boolean {
-    return this.#overlong;
+  /** Whether the array has ended, or an object was too long, so that what follows cannot be read. */
+  get state(): 'open' | 'ended' | 'overlong' {
+    return this.#state;
   }
 
   /** Calls `visit` with the bytes of each object that ends in this piece. */
   push(piece: Uint8Array, visit: (object: Uint8Array) => void): void {
-    if (this.#ended || this.#overlong) {
+    if (this.#state !== 'open') {
       return;
     }
     const known = this.#rest.length;
@@ -36,7 +30,7 @@ export class ObjectScanner {
     const unfinished = this.#scan(bytes, known, visit);
     // a copy: the piece may be a buffer that its owner fills anew
     this.#rest = unfinished < 0 ? new Uint8Array() : new Uint8Array(bytes.subarray(unfinished));
-    this.#overlong = this.#rest.length > MAX_OBJECT;
+    this.#state = this.#rest.length > MAX_OBJECT ? 'overlong' : this.#state;
   }
 
   /**
@@ -60,7 +54,7 @@ export class ObjectScanner {
           start = -1;
         }
       } else if (byte === CLOSE_BRACKET && this.#depth === 0) {
-        this.#ended = true;
+        this.#state = 'ended';
         return -1;
       }
     }

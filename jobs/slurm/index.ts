@@ -1,3 +1,0 @@
-export * from './backend';
-export * from './shell';
-export * from './slurmFields';

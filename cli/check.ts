@@ -12,7 +12,7 @@ import {
   soundFixes,
 } from '../layout';
 import { forgetLevels, levelsFor } from './config';
-import { failedOn, type InputFile, inputFiles, separately, writtenOrWhyNot } from './files';
+import { failedOn, type InputFile, inputFiles, separately, writesFixes } from './files';
 import { githubLines } from './github';
 import { type GitlabIssue, gitlabIssues } from './gitlab';
 import { withLaunchDrift } from './launchDrift';
@@ -145,15 +145,9 @@ function wanted(read: InputFile, options: Options, warnings: { count: number }):
 function fixed(input: Extract<InputFile, { readonly checked: Checked }>, { unsafe }: Options): Wanted {
   const { file, checked } = input;
   const { text, fixes } = unsafe ? applyAllFixes(checked) : applySafeFixes(checked, MAX_TRIED);
-  if (file === '-' || text === checked.text) {
-    return input;
-  }
-  const reason = writtenOrWhyNot(file, text);
-  if (reason !== null) {
-    fail(`${file}: the fixes were not written: ${reason}`);
-    return input;
-  }
-  return { file, checked: check(text, levelsFor(file)), fixes };
+  return file === '-' || text === checked.text || !writesFixes(file, text)
+    ? input
+    : { file, checked: check(text, levelsFor(file)), fixes };
 }
 
 type Format = 'text' | 'json' | 'jsonl' | 'sarif' | 'github' | 'gitlab';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { check, countOf, jsonText, secondsText, terminalLine } from '../layout';
+import { check, countOf, secondsText, terminalLine } from '../layout';
 import {
   type Calibrated,
   calibratedBy,
@@ -64,7 +64,7 @@ export function addEstimateCommand(program: Command): void {
             outputOfFiles(
               files,
               format,
-              (input) => [jsonText(jsonOf(input.file, answerOf(input, failedGpus, measurements)))],
+              (input) => jsonOf(input.file, answerOf(input, failedGpus, measurements)),
               (input) => textOf(input.file, answerOf(input, failedGpus, measurements), failedGpus),
             ),
           )
@@ -118,7 +118,14 @@ function jsonOf(file: string, answer: Answer | null): OutputItem<'estimate'> {
     step_time_s: stepTimeS,
     missing,
     assumed,
-    ...(failures && { failures: failures.map(failureJson) }),
+    ...(failures && {
+      failures: failures.map(({ answer, computeKept, idleGpus, gpuHoursADay }) => ({
+        answer,
+        compute_kept: computeKept,
+        idle_gpus: idleGpus,
+        gpu_hours_a_day: gpuHoursADay,
+      })),
+    }),
     ...(calibrated && {
       measured: {
         step_time_s: calibrated.measuredSeconds,
@@ -145,10 +152,6 @@ function stageJson(stage: StageEstimate) {
 }
 
 const moduleOf = (module: string | null): { module?: string } => (module === null ? {} : { module });
-
-function failureJson({ answer, computeKept, idleGpus, gpuHoursADay }: FailureAnswer) {
-  return { answer, compute_kept: computeKept, idle_gpus: idleGpus, gpu_hours_a_day: gpuHoursADay };
-}
 
 function* textOf(file: string, answer: Answer | null, failedGpus = 0): Iterable<string> {
   if (!answer?.result.ok) {

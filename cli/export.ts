@@ -14,8 +14,8 @@ import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { failedRanks } from '../picture/roles';
 import { svgOf } from '../picture/svg';
 import { type InputFile, inputFiles, soundLayout } from './files';
-import { groupsJson } from './groups';
-import { complain, EXIT, fail, print } from './output';
+import { groupsOutput } from './groups';
+import { complain, EXIT, fail, jsonChunks, print } from './output';
 import { diagnosticTexts } from './text';
 
 /** Forms that need the layout's groups or picture rather than its keys. */
@@ -116,7 +116,7 @@ function* output(file: string, settings: LauncherSettings, options: Options): It
       continue;
     }
     if (target === 'groups-json') {
-      yield* groupsJson(input);
+      yield* jsonChunks(groupsOutput(input));
       yield '\n';
     } else if (target === 'mermaid' || target === 'svg') {
       yield* drawn(input, target);

@@ -32,23 +32,23 @@ test.each(['text', 'json', 'jsonl'] as const)(
       writeFileSync(file, 'layout: 1\nworld_size: 8\n');
     }
     const [, second] = files;
-    const output = (file: string): string[] => {
+    const output = (file: string) => {
       if (file === second) {
         throw new RangeError('Maximum call stack size exceeded');
       }
-      return [JSON.stringify(file)];
+      return { file, ok: true };
     };
     const all = [
       ...outputOfFiles(
         files,
         format,
         ({ file }) => output(file),
-        ({ file }) => output(file),
+        ({ file }) => [JSON.stringify(output(file))],
       ),
     ].join('');
     const lines = all.split('\n').filter((line) => line !== '');
     const printed = format === 'json' ? JSON.parse(all) : lines.map((line) => JSON.parse(line));
-    const names = printed.map((one: string | { file: string }) => (typeof one === 'string' ? one : one.file));
+    const names = printed.map(({ file }: { file: string }) => file);
     expect(names).toEqual(format === 'text' ? [files[0], files[2]] : files);
     expect(said).toContain(`${second}: internal error: RangeError: Maximum call stack size exceeded`);
     expect(process.exitCode).toBe(EXIT.internal);

@@ -4,7 +4,7 @@ import { type Checked, check, hasErrors, jsonText, type LayoutFacts, type Resolv
 import { SHELL_SCRIPT } from '../layout/launch';
 import { levelsFor } from './config';
 import type { Format } from './options';
-import { complain, EXIT, exitWith, fail, records, takeReason } from './output';
+import { complain, EXIT, exitWith, fail, jsonChunks, records, takeReason } from './output';
 import { nearTo } from './repository';
 
 /** The largest layout file that is read. Bytes. */
@@ -78,34 +78,31 @@ export function* separately(
 const failureJson = ({ file, error }: { readonly file: string; readonly error: string }): string =>
   jsonText({ file, ok: false, error });
 
-/** A record about a file, which begins with the file and whether it is usable; where it is not, with the reason behind it. */
-function* withReason(input: InputFile, record: () => Iterable<string>): Iterable<string> {
-  takeReason();
-  let start = '';
-  let before = '';
-  for (const chunk of record()) {
-    yield before;
-    before = chunk;
-    start += start.length < MAX_HEAD ? chunk : '';
-  }
-  const isFailure = /^\{"file":"(?:[^"\\]|\\.)*","ok":false/.test(start.slice(0, MAX_HEAD));
-  const error = 'error' in input ? input.error : takeReason();
-  yield isFailure && error !== null ? `${before.slice(0, -1)},"error":${jsonText(error)}}` : before;
+/** What a command says of a file as JSON. */
+interface FileRecord {
+  readonly file: string;
+  /** Whether the file is usable. */
+  readonly ok: boolean;
 }
 
-/** The start of a record in which the name of the file stands, and whether it is usable. UTF-16 units. */
-const MAX_HEAD = 10_000;
+/** A record about a file; where the file is not usable, with the reason. */
+function withReason(input: InputFile, record: (input: InputFile) => FileRecord): object {
+  takeReason();
+  const made = record(input);
+  const error = 'error' in input ? input.error : takeReason();
+  return made.ok || error === null ? made : { ...made, error };
+}
 
 /** The output of a command, one layout file at a time; a blank line separates the texts of files. */
 export function* outputOfFiles(
   files: readonly string[],
   format: Format,
-  json: (input: InputFile) => Iterable<string>,
+  record: (input: InputFile) => FileRecord,
   text: (input: InputFile) => Iterable<string>,
 ): Iterable<string> {
   if (format !== 'text') {
     yield* records(format, inputFiles(files), (input) =>
-      separately(input.file, () => withReason(input, () => json(input)), failureJson),
+      separately(input.file, () => jsonChunks(withReason(input, record)), failureJson),
     );
     return;
   }
@@ -152,17 +149,19 @@ export function complainOfErrors(file: string, { diagnostics, lines }: Checked, 
   exitWith(status);
 }
 
-/** Writes a file, but not through a link that leads out of the repository. */
-export function writtenOrWhyNot(file: string, text: string): string | null {
+/** Writes fixes to a file, but not through a link that leads out of the repository; says why where it cannot. */
+export function writesFixes(file: string, text: string): boolean {
+  let reason = 'it is a link to a file outside its repository';
   try {
-    if (lstatSync(file).isSymbolicLink() && !nearTo(file)(file)) {
-      return 'it is a link to a file outside its repository';
+    if (!lstatSync(file).isSymbolicLink() || nearTo(file)(file)) {
+      writeFileSync(file, text);
+      return true;
     }
-    writeFileSync(file, text);
-    return null;
   } catch (error) {
-    return fileErrorText(error);
+    reason = fileErrorText(error);
   }
+  fail(`${file}: the fixes were not written: ${reason}`);
+  return false;
 }
 
 /** A file that is no layout, or not text, or standard input that was read already. */

@@ -21,7 +21,7 @@ import { kindsOf, type NamedFamily } from '../picture/rankDetails';
 import { reachOf } from '../picture/reach';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
-import { EXIT, fail, jsonChunks, print, refusesToList, type Streamed } from './output';
+import { EXIT, fail, print, refusesToList, type Streamed } from './output';
 import type { OutputItem } from './outputSchemas';
 import { table } from './table';
 
@@ -58,7 +58,7 @@ export function addGroupsCommand(program: Command): void {
         outputOfFiles(
           files,
           options.format,
-          (input) => groupsJson(input, options),
+          (input) => groupsOutput(input, options),
           (input) => fileText(input, options),
         ),
       ),
@@ -156,8 +156,8 @@ function lists(family: GroupFamily, rank: number | undefined): Iterable<Int32Arr
   return rank === undefined ? family.all() : family.indicesOf(rank).map((index) => family.ranks(index));
 }
 
-/** The process groups of one file as JSON, in chunks. */
-export function groupsJson(input: InputFile, options: Options = { format: 'json' }): Iterable<string> {
+/** The process groups of one file as JSON. */
+export function groupsOutput(input: InputFile, options: Options = { format: 'json' }): Streamed<OutputItem<'groups'>> {
   const found = selected(input, options);
   const flows = flowsOf(input);
   const groups = found?.families.map((family) => {
@@ -165,18 +165,17 @@ export function groupsJson(input: InputFile, options: Options = { format: 'json'
     return {
       name: family.name,
       module: family.module,
-      ...bridgeOf(family),
+      ...(isBridge(family) && { direction: family.direction, scale: family.scale }),
       ...(bytes > 0 && { bytes_per_step: Math.round(bytes) }),
       ranks: lists(family, options.rank),
     };
   });
-  const output: Streamed<OutputItem<'groups'>> = {
+  return {
     file: input.file,
     ok: found !== null,
     world_size: found?.layout.worldSize ?? null,
     groups: groups ?? [],
   };
-  return jsonChunks(output);
 }
 
 function* fileText(input: InputFile, options: Options): Iterable<string> {
@@ -228,12 +227,10 @@ function merged(families: readonly GroupFamily[], layout: ResolvedLayout): Named
   return [...new Set(kinds)];
 }
 
-const titleOf = ({ name, module }: GroupFamily): string =>
-  terminalLine(module === null ? name : `${name} of ${module}`);
-
 function* listText(families: readonly GroupFamily[], rank: number | undefined): Iterable<string> {
   for (const family of families) {
-    yield `${titleOf(family)}: ${family.count} x ${family.size}\n`;
+    const title = family.module === null ? family.name : `${family.name} of ${family.module}`;
+    yield `${terminalLine(title)}: ${family.count} x ${family.size}\n`;
     for (const ranks of lists(family, rank)) {
       yield `  [${ranks.join(', ')}]\n`;
     }
@@ -249,9 +246,4 @@ function summary({ names, module, family }: NamedFamily, gpusPerNode: number | n
   const crossing = reach.map((one) => (one === null ? 'not known' : grouped(one.crossing)));
   const title = terminalLine(`${names.join(' = ')}${module === null ? '' : ` of ${module}`}`);
   return [title, grouped(family.count), grouped(family.size), ...crossing];
-}
-
-/** The JSON fields that only bridges have. */
-function bridgeOf(family: GroupFamily): object {
-  return isBridge(family) ? { direction: family.direction, scale: family.scale } : {};
 }

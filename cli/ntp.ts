@@ -14,7 +14,7 @@ import {
 } from '../layout';
 import { complainOfErrors, type InputFile, outputOfFiles } from './files';
 import { type Format, layoutFilesCommand, wholeNumber } from './options';
-import { EXIT, fail, joined, jsonChunks, print, refusesToList } from './output';
+import { EXIT, fail, joined, print, refusesToList } from './output';
 import type { OutputItem } from './outputSchemas';
 
 interface Options {
@@ -52,7 +52,7 @@ export function addNtpCommand(program: Command): void {
           options.format,
           (input) => {
             const { known: _, ...record } = report(input);
-            return jsonChunks(record);
+            return record;
           },
           (input) => textOf(report(input)),
         ),

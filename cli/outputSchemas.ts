@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { smokeOutput } from '../jobs/smokeResult';
 import { verificationOutput } from '../jobs/trace/verification';
 import { CHECKPOINT_FORMATS, CHECKPOINT_PARTS } from '../layout';
+import { diagnosticOutput } from '../layout/format/diagnosticOutput';
 import { type Plain, ranks, whole } from '../layout/outputParts';
 
 /** The version of the outputs below. A version gains fields; a field that goes or changes makes another version. */
@@ -15,29 +16,10 @@ const reason = z.string().optional().describe('Why not, where `ok` is false.');
 /** What is printed in place of the output where there is none. */
 const failure = z.object({ ok: z.literal(false), error: z.string().describe('The reason.') });
 
-const position = z
-  .object({ line: whole.describe('From 0.'), character: whole.describe('UTF-16 units from 0.') })
-  .meta({ id: 'position' });
-
-const range = z.object({ start: position, end: position }).meta({ id: 'range' });
-
-const finding = z
-  .object({
-    code: z.string().describe('The code of the rule; `explain` prints its page.'),
-    severity: z.enum(['error', 'warning', 'information']),
-    message: z.string(),
-    range,
-    related: z.array(z.object({ message: z.string(), range })).describe('Other places that take part.'),
-    predicts: z.string().nullable().describe('The error that the framework would raise; null where it raises none.'),
-    speaker: z.string().describe('Whose words `predicts` are: `Megatron-LM`, or the framework that starts the job.'),
-    fixes: z.array(z.object({ title: z.string(), edits: z.array(z.object({ range, newText: z.string() })) })),
-  })
-  .meta({ id: 'finding' });
-
 const checkedFile = z.object({
   file,
   ok: ok('Whether the file could be read and has no diagnostic of severity `error`.'),
-  findings: z.array(finding),
+  findings: z.array(diagnosticOutput),
   error: z.string().optional().describe('Why the file could not be used at all.'),
 });
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type ModuleSequence, sequencePlans, sequenceShares, terminalLine } from '../layout';
 import { type InputFile, outputOfFiles, soundLayout } from './files';
 import { type Format, layoutFilesCommand } from './options';
-import { EXIT, fail, jsonChunks, print, type Streamed } from './output';
+import { EXIT, fail, print, type Streamed } from './output';
 import type { OutputItem } from './outputSchemas';
 
 const HELP = `
@@ -16,9 +16,7 @@ Examples:
 export function addSequenceCommand(program: Command): void {
   layoutFilesCommand(program, 'sequence', 'list the token positions that each context- and tensor-parallel rank holds')
     .addHelpText('after', HELP)
-    .action((files: string[], { format }: { format: Format }) =>
-      print(outputOfFiles(files, format, fileJson, fileText)),
-    );
+    .action((files: string[], { format }: { format: Format }) => print(outputOfFiles(files, format, record, fileText)));
 }
 
 /** The sequence plans of a file; null, with the reason on standard error, where there are none. */
@@ -34,14 +32,9 @@ function plansOf(input: InputFile): ModuleSequence[] | null {
   return plans;
 }
 
-function fileJson(input: InputFile): Iterable<string> {
+function record(input: InputFile): Streamed<OutputItem<'sequence'>> {
   const plans = plansOf(input);
-  const output: Streamed<OutputItem<'sequence'>> = {
-    file: input.file,
-    ok: plans !== null,
-    ranks: ranksOf(plans ?? []),
-  };
-  return jsonChunks(output);
+  return { file: input.file, ok: plans !== null, ranks: ranksOf(plans ?? []) };
 }
 
 function* ranksOf(plans: readonly ModuleSequence[]): Iterable<OutputItem<'sequence'>['ranks'][number]> {

@@ -117,7 +117,12 @@ async function smoke(file: string, options: Options): Promise<void> {
   }
   try {
     const plan = smokePlan(resolved, facts, file, options.backend ?? cluster.backend ?? 'auto');
-    const request = { plan, cluster, job: jobFolder(), ...(options.backend && { backend: options.backend }) };
+    const request = {
+      plan,
+      cluster,
+      job: join(__dirname, 'smoke'),
+      ...(options.backend && { backend: options.backend }),
+    };
     await (options.dryRun
       ? dryRun(file, request, options, abort.signal)
       : run(file, checked, request, options, abort.signal));
@@ -161,11 +166,6 @@ function clusterOf({ clusters, cluster: wanted }: Options): Cluster | null {
     complain(error.message);
     return null;
   }
-}
-
-/** The folder of the Python job beside this bundle. */
-function jobFolder(): string {
-  return join(__dirname, 'smoke');
 }
 
 /** Prints the script of the run, or what it is made of. */

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import {
   countOf,
-  jsonText,
   lossOf,
   type Stage,
   type StagePlan,
@@ -31,17 +30,16 @@ export function addStagesCommand(program: Command): void {
     'list the layers of each pipeline stage, and how their weights reach the engines that generate',
   )
     .addHelpText('after', HELP)
-    .action((files: string[], { format }: { format: Format }) => print(outputOfFiles(files, format, json, text)));
+    .action((files: string[], { format }: { format: Format }) => print(outputOfFiles(files, format, record, text)));
 }
 
-function json(input: InputFile): string[] {
+function record(input: InputFile): OutputItem<'stages'> {
   const { updates, ...stages } = stagesOf(input);
-  const output: OutputItem<'stages'> = {
+  return {
     file: input.file,
     ...stages,
     ...(updates.length > 0 && { weight_updates: updates.map(updateJson) }),
   };
-  return [jsonText(output)];
 }
 
 /** More ranks of an engine are not listed. */

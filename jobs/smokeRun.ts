@@ -130,11 +130,6 @@ async function follow(
   return outcome.result(ending);
 }
 
-/** The end of a job by its scheduler as a fault of the run, which names no rank and no group. */
-function faultOf({ code, message }: Ending): Fault {
-  return { ev: 'fault', code, exit: ENDED_BY_SCHEDULER, msg: message, culprits: [], waiting: [] };
-}
-
 /** Collects the events of one run. */
 class Outcome {
   readonly #began = Date.now();
@@ -193,12 +188,13 @@ class Outcome {
 
   /** @param ending how the scheduler ended the job: it knows better than the job why the job had to stop */
   result(ending: Ending | null): SmokeResult {
+    const ended = ending && { code: ending.code, exit: ENDED_BY_SCHEDULER, msg: ending.message };
     return {
       verdict: ending?.code ?? this.#end?.verdict ?? 'unknown',
       ok: ending === null && (this.#end?.ok ?? false),
       seconds: this.#end?.secs ?? (Date.now() - this.#began) / 1000,
       ...this.#found,
-      fault: ending ? faultOf(ending) : this.#found.fault,
+      fault: ended ? { ev: 'fault', ...ended, culprits: [], waiting: [] } : this.#found.fault,
     };
   }
 

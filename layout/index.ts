@@ -4,6 +4,7 @@ export * from './cost';
 export * from './diagnostic';
 export * from './escape';
 export { commentsOf } from './format/comments';
+export type { DiagnosticData } from './format/diagnosticOutput';
 export { appendKey, applyEdits, endOfLine, lineBreak, startOfLine } from './format/edit';
 export { isKeyPath, mapOf, specAt } from './format/keyPath';
 export * from './format/keys';

@@ -37,6 +37,8 @@ export const kubernetesBackend: Backend<KubernetesCluster> = {
     const { 'probe.py': _, ...files } = await jobFiles(job);
     const manifest = manifestOf({ plan: written, cluster, backend, engine, name, token, files });
     const text = manifestText(manifest.objects);
+    // for a person, the ConfigMap with the whole Python job comes last: pods wait for it
+    const read = manifestText([...manifest.objects.slice(1), ...manifest.objects.slice(0, 1)]);
     const made = jobOf(name, engine, manifest.pods, cluster);
     return {
       plan: written,
@@ -44,7 +46,7 @@ export const kubernetesBackend: Backend<KubernetesCluster> = {
       backend,
       command: kubectl.command(CREATE),
       files: [{ path: 'standard input of kubectl create', text }],
-      script: scriptOf(kubectl, manifestText(readingOrder(manifest.objects)), made),
+      script: scriptOf(kubectl, read, made),
       notes: [
         `a ${ENGINE_TABLE[engine].kind} ${name} with ${manifest.pods} ${manifest.pods === 1 ? 'pod' : 'pods'}, deleted at the end`,
         ...notes,
@@ -91,11 +93,6 @@ async function engineFor(
 
 /** The engine that every cluster has. */
 const ASSUMED = 'job' satisfies Engine;
-
-/** The objects as a person reads them: the ConfigMap with the whole Python job comes last. Pods wait for it. */
-function readingOrder([files, ...others]: readonly KubernetesObject[]): KubernetesObject[] {
-  return [...others, ...(files ? [files] : [])];
-}
 
 /** The run as a shell script: the same objects and the same commands. */
 function scriptOf(kubectl: Kubectl, text: string, { name, objects, pods }: KubernetesJob): string[] {

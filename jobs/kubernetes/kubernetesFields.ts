@@ -34,8 +34,11 @@ const IMAGE = [
   '(?:@sha256:[0-9a-f]{64})?$',
 ].join('');
 
-const NAME = { type: 'string', pattern: `^${SUBDOMAIN}$` } as const;
-const NAME_ERROR = 'must be a name of small letters, digits, dashes and dots';
+const NAME = {
+  type: 'string',
+  pattern: `^${SUBDOMAIN}$`,
+  patternErrorMessage: 'must be a name of small letters, digits, dashes and dots',
+} as const;
 
 const FIELDS = {
   image: {
@@ -127,7 +130,6 @@ const FIELDS = {
   },
   scheduler: {
     ...NAME,
-    patternErrorMessage: NAME_ERROR,
     description: 'The scheduler of the pods, such as one that places all of them or none.',
     examples: ['volcano'],
   },
@@ -165,17 +167,15 @@ const FIELDS = {
     patternErrorMessage: 'must be a name of at most 63 small letters, digits and dashes',
     description: 'The local queue of Kueue that the job waits in; with `gang: volcano`, the queue of Volcano.',
   },
-  priority_class: { ...NAME, patternErrorMessage: NAME_ERROR, description: 'The PriorityClass of the pods.' },
+  priority_class: { ...NAME, description: 'The PriorityClass of the pods.' },
   runtime_class: {
     ...NAME,
-    patternErrorMessage: NAME_ERROR,
     description: 'The RuntimeClass of the pods.',
     examples: ['nvidia'],
   },
-  service_account: { ...NAME, patternErrorMessage: NAME_ERROR, description: 'The service account of the pods.' },
+  service_account: { ...NAME, description: 'The service account of the pods.' },
   image_pull_secret: {
     ...NAME,
-    patternErrorMessage: NAME_ERROR,
     description: 'The secret with which nodes pull the image. It must be in the namespace.',
   },
   annotations: {

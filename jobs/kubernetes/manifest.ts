@@ -81,11 +81,6 @@ export function runName(layout: string, unique: string): string {
   return ['smoke', slug, unique].filter((part) => part !== '').join('-');
 }
 
-/** The number of pods: one a node. */
-function podCount(plan: SmokePlan, cluster: KubernetesCluster): number {
-  return Math.ceil(plan.world_size / ranksPerPod(plan, cluster));
-}
-
 function ranksPerPod(plan: SmokePlan, cluster: KubernetesCluster): number {
   return Math.min(plan.world_size, cluster.gpus_per_node ?? plan.gpus_per_node);
 }
@@ -95,8 +90,10 @@ function ranksPerPod(plan: SmokePlan, cluster: KubernetesCluster): number {
  * @throws EnvironmentError where the plan does not fit into a ConfigMap
  */
 export function manifestOf(input: ManifestInput): Manifest {
-  const pods = podCount(input.plan, input.cluster);
-  const objects = [configMap(input), ...podGroup(input, pods), ...jobObjects(input, pods)];
+  const pods = Math.ceil(input.plan.world_size / ranksPerPod(input.plan, input.cluster));
+  const { apiVersion, kind, before, spec } = ENGINE_TABLE[input.engine];
+  const job = { apiVersion, kind, metadata: metadata(input, 'job'), spec: spec(input, pods) };
+  const objects = [configMap(input), ...podGroup(input, pods), ...(before ? [before(input, pods)] : []), job];
   return { objects, pods };
 }
 
@@ -450,13 +447,6 @@ function podGroup(input: ManifestInput, pods: number): KubernetesObject[] {
 /** The kinds of objects that a run makes beside the job and its ConfigMap, as `kubectl api-resources` lists them. */
 export function partsOf(engine: Engine, { gang }: KubernetesCluster): readonly string[] {
   return [...ENGINE_TABLE[engine].parts, ...(gang === undefined ? [] : [GANG_TABLE[gang].resource])];
-}
-
-/** The job, after the objects that it needs. */
-function jobObjects(input: ManifestInput, pods: number): KubernetesObject[] {
-  const { apiVersion, kind, before, spec } = ENGINE_TABLE[input.engine];
-  const job = { apiVersion, kind, metadata: metadata(input, 'job'), spec: spec(input, pods) };
-  return [...(before ? [before(input, pods)] : []), job];
 }
 
 /** The pods of a plain Job have host names only under a headless service. */

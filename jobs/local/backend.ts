@@ -77,12 +77,12 @@ export const localBackend: Backend<LocalCluster> = {
     const asked = request.backend ?? cluster.backend ?? 'auto';
     const { environment, backend, notes } = await choose(request, asked, signal);
     const written = planFor(plan, backend);
-    const command = (planFile: string) => localCommand(environment.python, job, planFile);
+    const start = [environment.python, join(job, 'smoke_job.py'), 'referee', '--own-folder', '--plan'];
     return {
       plan: written,
       planFile: PLAN_FILE,
       backend,
-      command: command(PLAN_FILE),
+      command: [...start, PLAN_FILE],
       files: [],
       notes: [...notes, ...(backend === 'gloo' ? [glooNote(environment, plan.world_size)] : [])],
       questions: backend === 'gloo' ? glooQuestions(asked, environment, plan.world_size) : [],
@@ -90,7 +90,7 @@ export const localBackend: Backend<LocalCluster> = {
         const planFile = join(folder, PLAN_FILE);
         await writeFile(planFile, JSON.stringify(written));
         cancel.throwIfAborted();
-        await runProcess([...command(planFile), '--parent-pipe'], folder, output, cancel);
+        await runProcess([...start, planFile, '--parent-pipe'], folder, output, cancel);
         return null;
       },
     };
@@ -156,7 +156,9 @@ function glooQuestions(asked: CommBackend, environment: PythonEnvironment, ranks
  */
 async function findPython(cluster: LocalCluster, job: string, signal?: AbortSignal): Promise<PythonEnvironment> {
   const reasons: string[] = [];
-  for (const python of cluster.python ? [absolute(cluster.python)] : INTERPRETERS) {
+  // a bare name is looked up on PATH, and a path must be valid in any directory
+  const named = cluster.python?.includes('/') ? resolve(cluster.python) : cluster.python;
+  for (const python of named ? [named] : INTERPRETERS) {
     const found = await probe(python, join(job, 'probe.py'), signal);
     if (typeof found !== 'string') {
       return found;
@@ -166,11 +168,6 @@ async function findPython(cluster: LocalCluster, job: string, signal?: AbortSign
   throw new EnvironmentError(
     `No Python with torch was found (${reasons.join('; ')}). Install torch, or name the interpreter in the settings.`,
   );
-}
-
-/** A path that is valid in any directory; a bare name is looked up on PATH. */
-function absolute(program: string): string {
-  return program.includes('/') ? resolve(program) : program;
 }
 
 /** The environment of an interpreter, or why it cannot run the job. */
@@ -228,11 +225,6 @@ export function chooseBackend(
     );
   }
   return 'nccl';
-}
-
-/** The command that runs a plan on this machine, in the folder of the run. */
-function localCommand(python: string, job: string, planFile: string): string[] {
-  return [python, join(job, 'smoke_job.py'), 'referee', '--own-folder', '--plan', planFile];
 }
 
 /**

@@ -59,12 +59,9 @@ export class RankRun {
     if (this.lastSeq(group) >= seq) {
       return true;
     }
-    return this.evidence.progress.has(group) || (this.whole && this.#showsLast(group)) ? false : null;
-  }
-
-  /** Whether the ring would hold the last operation of a group: a ring that has dropped entries may have dropped all of a group. */
-  #showsLast(group: RunGroup): boolean {
-    return this.fromStart || this.#lastSeq.has(group);
+    // a ring that has dropped entries may have dropped all of a group
+    const showsLast = this.fromStart || this.#lastSeq.has(group);
+    return this.evidence.progress.has(group) || (this.whole && showsLast) ? false : null;
   }
 
   /** The entry of a collective; undefined where the ring does not hold it. */

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../collections';
 import { readJson } from './jsonText';
-import { type Dict, dictOf, intOf, listOf, textOf, type Value } from './value';
+import { dictOf, intOf, listOf, textOf, type Value } from './value';
 
 /** One process of a communicator, according to NCCL's RAS subsystem. */
 export interface RasMember {
@@ -70,20 +70,17 @@ function jsonMember(value: Value, missing: boolean): RasMember[] {
     return [];
   }
   const status = dictOf(dict.get('status'));
+  const counts = dictOf(dict.get('collective_counts'))?.entries() ?? [];
   return [
     {
       commRank,
       pid,
       host: textOf(dict.get('host')) ?? '',
       gpu: intOf(dict.get('cuda_dev')) ?? null,
-      counts: missing ? null : countsOf(dictOf(dict.get('collective_counts'))),
+      counts: missing ? null : new Map(Array.from(counts, ([name, count]) => [name, intOf(count) ?? 0])),
       dead: missing && status?.get('considered_dead') === true,
     },
   ];
-}
-
-function countsOf(dict: Dict | undefined): Map<string, number> {
-  return new Map([...(dict?.entries() ?? [])].map(([name, count]) => [name, intOf(count) ?? 0]));
 }
 
 const HEAD = /^#\S+ \(([0-9a-f]+)\) (\w+)/;

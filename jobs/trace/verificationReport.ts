@@ -52,6 +52,8 @@ export function verificationSections(
   { culprits, mismatch, victims, groups, sources, measured, profiled, slow }: Verification,
   placeOf = (line: number) => `line ${line}: `,
 ): ReportSection[] {
+  const { ranks = [], steps = 0 } = profiled ?? {};
+  const span = `${countOf(ranks.length, 'rank')}, ${steps === 0 ? 'the whole profile' : countOf(steps, 'step')}`;
   const used = sources.filter(({ kind }) => kind !== 'other');
   const sections = [
     { title: 'Culprits', items: culprits.map(culpritItem) },
@@ -79,7 +81,7 @@ export function verificationSections(
     },
     { title: 'Slow ranks', items: slow.map(slowItem) },
     {
-      title: profiled ? `Where the time goes (${profiledSteps(profiled)})` : '',
+      title: `Where the time goes (${span})`,
       items: profiled ? profiledItems(profiled) : [],
     },
     {
@@ -111,10 +113,6 @@ function slowItem({ rank, coordinates, part, ratio, because }: SlowRank): Report
 function placeText(place: Readonly<Record<string, number | string | null>>): string {
   const known = Object.entries(place).flatMap(([name, value]) => (value === null ? [] : [`${name} ${value}`]));
   return known.length === 0 ? '' : ` (${known.join(', ')})`;
-}
-
-function profiledSteps({ ranks, steps }: ProfiledRun): string {
-  return `${countOf(ranks.length, 'rank')}, ${steps === 0 ? 'the whole profile' : `${countOf(steps, 'step')}`}`;
 }
 
 function profiledItems({ ranks, kinds, why }: ProfiledRun): ReportItem[] {

@@ -299,12 +299,6 @@ function withRanks(evidence: RankEvidence, layout: LayoutGroups, interner: Inter
       };
 }
 
-/** A pending operation that is known only by its group and number, as in RAS. */
-function pendingEntry(record: number, group: RunGroup, seq: number, interner: Interner): Entry {
-  const operation = interner.operation({ name: UNTOLD, peer: null, input: -1, output: -1, dtype: '' });
-  return { record, group, seq, p2p: false, operation, completed: false, created: 0, frames: [] };
-}
-
 /** The evidence of RAS for ranks without a dump: how many operations of each communicator they have launched. */
 function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>, interner: Interner): RankEvidence[] {
   const found = new Map<number, { entries: Entry[]; progress: Map<RunGroup, Progress> }>();
@@ -315,7 +309,9 @@ function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>
       const one = getOrInsert(found, rank, () => ({ entries: [], progress: new Map() }));
       one.progress.set(group, { group, enqueued: count, completed: count });
       if (count === most && [...counts.values()].some((other) => other < most)) {
-        one.entries.push(pendingEntry(one.entries.length, group, count, interner));
+        const operation = interner.operation({ name: UNTOLD, peer: null, input: -1, output: -1, dtype: '' });
+        const pending = { p2p: false, completed: false, created: 0, frames: [] };
+        one.entries.push({ ...pending, record: one.entries.length, group, seq: count, operation });
       }
     }
   }

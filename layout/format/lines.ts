@@ -1,4 +1,5 @@
 import type { Diagnostic, Span } from '../diagnostic';
+import type { DiagnosticData } from './diagnosticOutput';
 
 /** A zero-based line and a zero-based character in UTF-16 units, as the Language Server Protocol counts. */
 export interface Position {
@@ -85,21 +86,6 @@ function firstBeyond(sorted: readonly number[], limit: number): number {
     }
   }
   return low;
-}
-
-/** A diagnostic with positions in place of offsets: the form of `check --format jsonl` and of everything sent elsewhere. */
-export interface DiagnosticData {
-  readonly code: string;
-  readonly severity: Diagnostic['severity'];
-  readonly message: string;
-  readonly range: Range;
-  readonly related: readonly { readonly message: string; readonly range: Range }[];
-  readonly predicts: string | null;
-  readonly speaker: string;
-  readonly fixes: readonly {
-    readonly title: string;
-    readonly edits: readonly { readonly range: Range; readonly newText: string }[];
-  }[];
 }
 
 /** Turns a diagnostic's offsets into positions of `lines`. */

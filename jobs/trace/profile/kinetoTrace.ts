@@ -252,15 +252,13 @@ export class TraceReader {
     return this.#communications
       .sort((a, b) => a.start - b.start)
       .flatMap(({ groupName, desc, ranks, call, ...operation }) => {
-        const group = groups.get(groupName) ?? this.#writtenGroup(groupName, desc, ranks);
+        // a long list is cut
+        const isWhole = /^\[[\d, ]+\]$/.test(ranks);
+        const group =
+          groups.get(groupName) ?? (isWhole ? this.interner.writtenGroup(groupName, desc, ranks) : undefined);
         const called = this.#calls.get(call);
         return group ? [{ ...operation, group, step: called === undefined ? null : stepAt(called) }] : [];
       });
-  }
-
-  /** The group of a kernel by its own list of ranks; undefined where the list is cut. */
-  #writtenGroup(name: string, desc: string, ranks: string): RunGroup | undefined {
-    return /^\[[\d, ]+\]$/.test(ranks) ? this.interner.writtenGroup(name, desc, ranks) : undefined;
   }
 }
 

@@ -3,6 +3,7 @@ import {
   blockCount,
   type CostJob,
   HALF,
+  largestLayer,
   microbatches,
   paddedVocab,
   recomputedShare,
@@ -57,13 +58,9 @@ function shapeActivations(job: CostJob, shape: StageShape): number {
 
 /** Bytes that come and go within one layer while it is recomputed: what full recomputation needs beside the boundaries. */
 export function recomputedLayer(job: CostJob, stage: number): number {
-  if (job.recompute.granularity !== 'full') {
-    return 0;
-  }
-  const { blocks } = shapeOf(job, stage);
-  const largest = (kinds: readonly Block[]) =>
-    Math.max(0, ...kinds.filter((kind) => blocks[kind] > 0).map((kind) => blockActivations(job, kind)));
-  return largest(['attention', 'mamba']) + largest(['mlp', 'moe']);
+  return job.recompute.granularity === 'full'
+    ? largestLayer(shapeOf(job, stage), (block) => blockActivations(job, block))
+    : 0;
 }
 
 /**

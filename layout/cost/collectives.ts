@@ -38,7 +38,6 @@ export interface Collective extends Sent {
   readonly group: string;
   readonly carries: 'activations' | 'keys and values' | 'tokens' | 'gradients' | 'parameters';
   readonly collective: 'all_reduce' | 'all_gather' | 'reduce_scatter' | 'all_to_all' | 'send_recv';
-  readonly kind: 'ring' | 'all-to-all' | 'point to point';
   /** Ranks in the group. */
   readonly ranks: number;
   /** Calls in one optimizer step. */
@@ -71,10 +70,8 @@ export function stageCollectives(job: CostJob, stage: number, placements: GroupP
   return rows.filter((row) => row.timesPerStep > 0 && row.nvlinkBytes + row.networkBytes > 0);
 }
 
-type Row = Collective;
-
 /** A collective before it is said whose it is. */
-type Call = Omit<Row, 'stage' | 'ranks' | keyof Sent>;
+type Call = Omit<Collective, 'stage' | 'ranks' | keyof Sent>;
 
 /** Writes the table of one pipeline rank. */
 class StageTable {
@@ -98,7 +95,7 @@ class StageTable {
    * their own (`expertParallel`), shared experts one over `tp`.
    * Source: megatron/core/tensor_parallel/mappings.py, megatron/core/transformer/moe/shared_experts.py.
    */
-  tensorParallel(): Row[] {
+  tensorParallel(): Collective[] {
     const { model, sequence, communication } = this.job;
     const { attention, mlp, mamba, moe } = this.#shape.blocks;
     const shared = (model.moe?.sharedFfnHiddenSize ?? 0) > 0 ? moe : 0;
@@ -108,7 +105,6 @@ class StageTable {
     const call = {
       group: 'tp',
       carries: 'activations',
-      kind: 'ring',
       timesPerStep: (attention + mlp + mamba + shared) * (this.#forwards + this.#count) + again * this.#count,
       hiddenBehind: communication.tensorOverlap ? 'products' : 'nothing',
     } as const;
@@ -126,7 +122,7 @@ class StageTable {
    * neighbour, gathered, or exchanged for heads, or heads within a level and neighbours between levels.
    * Source: `cp_comm_type` of megatron/core/transformer/transformer_config.py.
    */
-  contextParallel(): Row[] {
+  contextParallel(): Collective[] {
     const { communication, degrees, model } = this.job;
     const { cp, cpInner, cpOuter } = this.placements;
     const tokens = tokensOf(this.job);
@@ -134,21 +130,20 @@ class StageTable {
     const queryOutput = (2 * HALF * tokens * model.numAttentionHeads * model.kvChannels) / degrees.tp;
     const passes = this.#shape.blocks.attention * (this.#forwards + 2 * this.#count);
     const call = { group: 'cp', carries: 'keys and values', timesPerStep: passes } as const;
-    const around = (place: GroupPlacement, bytes: number): Row =>
+    const around = (place: GroupPlacement, bytes: number): Collective =>
       this.#row(
         {
           ...call,
           collective: 'send_recv',
-          kind: 'point to point',
           timesPerStep: passes * (place.ranks - 1),
           hiddenBehind: 'attention',
         },
         pointToPoint(bytes, leavesDomain(place)),
         place.ranks,
       );
-    const exchanged = (place: GroupPlacement): Row =>
+    const exchanged = (place: GroupPlacement): Collective =>
       this.#row(
-        { ...call, collective: 'all_to_all', kind: 'all-to-all', hiddenBehind: 'nothing' },
+        { ...call, collective: 'all_to_all', hiddenBehind: 'nothing' },
         allToAll(keyValue + queryOutput, place),
         place.ranks,
       );
@@ -156,13 +151,7 @@ class StageTable {
       case 'p2p':
         return [around(cp, keyValue)];
       case 'all_gather':
-        return [
-          this.#ring(
-            { ...call, collective: 'all_gather', kind: 'ring', hiddenBehind: 'nothing' },
-            keyValue * cp.ranks,
-            cp,
-          ),
-        ];
+        return [this.#ring({ ...call, collective: 'all_gather', hiddenBehind: 'nothing' }, keyValue * cp.ranks, cp)];
       case 'a2a':
         return [exchanged(cp)];
       case 'a2a+p2p':
@@ -176,7 +165,7 @@ class StageTable {
    * dispatcher once to each rank that has one of its experts.
    * Source: megatron/core/transformer/moe/token_dispatcher.py.
    */
-  expertParallel(): Row[] {
+  expertParallel(): Collective[] {
     const { model, dispatcher, communication } = this.job;
     const { ep, exptTp } = this.placements;
     const again = recomputes(this.job, 'moe') ? this.#count : 0;
@@ -185,10 +174,9 @@ class StageTable {
     const call = {
       carries: 'tokens',
       hiddenBehind: communication.expertOverlap ? 'compute' : 'nothing',
-      kind: 'ring',
       timesPerStep: passes,
     } as const;
-    const gathered = (group: string, bytes: number, place: GroupPlacement): Row[] => [
+    const gathered = (group: string, bytes: number, place: GroupPlacement): Collective[] => [
       this.#ring({ ...call, group, collective: 'all_gather' }, bytes, place),
       this.#ring({ ...call, group, collective: 'reduce_scatter' }, bytes, place),
     ];
@@ -198,7 +186,7 @@ class StageTable {
     const routed = hidden * (model.moe?.topk ?? 0);
     return [
       this.#row(
-        { ...call, group: 'ep', collective: 'all_to_all', kind: 'all-to-all', timesPerStep: 2 * passes },
+        { ...call, group: 'ep', collective: 'all_to_all', timesPerStep: 2 * passes },
         dispatcher === 'flex' ? onceADomain(hidden, model.moe?.topk ?? 0, ep) : allToAll(routed, ep),
         ep.ranks,
       ),
@@ -207,7 +195,7 @@ class StageTable {
   }
 
   /** Every virtual stage but the last sends its output on, every one but the first its gradient back. */
-  pipelineParallel(): Row[] {
+  pipelineParallel(): Collective[] {
     const { job, stage } = this;
     const stages = job.stages.length;
     const bytes = (HALF * tokensOf(job) * job.model.hiddenSize) / sequenceSpread(job);
@@ -216,7 +204,6 @@ class StageTable {
       group: 'pp',
       carries: 'activations',
       collective: 'send_recv',
-      kind: 'point to point',
       // the interleaved schedule sends while it computes another chunk
       hiddenBehind: job.communication.pipelineOverlap && chunks > 1 ? 'compute' : 'nothing',
     } as const;
@@ -239,7 +226,7 @@ class StageTable {
    * each pass of each micro-batch. Several optimizer instances reduce shards inside each and then between them.
    * Source: megatron/core/distributed/param_and_grad_buffer.py, megatron/core/distributed/fsdp.
    */
-  dataParallel(kind: 'dense' | 'expert'): Row[] {
+  dataParallel(kind: 'dense' | 'expert'): Collective[] {
     const { optimizer, fsdp } = this.job;
     // FSDP gathers all parameters, an optimizer those that it has updated
     const gathered = fsdp === 'optim_grads_params' ? stageParameters : trainedParameters;
@@ -253,7 +240,6 @@ class StageTable {
     const reduce = {
       group,
       carries: 'gradients',
-      kind: 'ring',
       timesPerStep: reduces,
       hiddenBehind: optimizer.overlapGradReduce ? (ofStep ? 'last-backward' : 'compute') : 'nothing',
     } as const;
@@ -261,7 +247,6 @@ class StageTable {
       group,
       carries: 'parameters',
       collective: 'all_gather',
-      kind: 'ring',
       timesPerStep: gathers,
       hiddenBehind: optimizer.overlapParamGather ? (gathers === 1 ? 'first-forward' : 'compute') : 'nothing',
     } as const;
@@ -277,14 +262,13 @@ class StageTable {
   }
 
   /** The gradients of an embedding that the first and the last stage share (megatron/core/distributed/finalize_model_grads.py). */
-  tiedEmbedding(): Row[] {
+  tiedEmbedding(): Collective[] {
     const { model, optimizer, stages } = this.job;
     const { embedding, loss } = this.#shape;
     const isEnd = stages.length > 1 && embedding !== loss && !model.untied && !this.job.lora;
     const call = {
       group: 'embd',
       carries: 'gradients',
-      kind: 'ring',
       timesPerStep: 1,
       hiddenBehind: 'nothing',
     } as const;
@@ -292,8 +276,8 @@ class StageTable {
     return isEnd ? [this.#allReduce(call, bytes, this.placements.embedding)] : [];
   }
 
-  #row(call: Call, sent: Sent, ranks: number): Row {
-    const { group, carries, collective, kind, timesPerStep, hiddenBehind } = call;
+  #row(call: Call, sent: Sent, ranks: number): Collective {
+    const { group, carries, collective, timesPerStep, hiddenBehind } = call;
     const { nvlinkBytes, networkBytes } = sent;
     // field by field: a plan makes a million of these, and spreading takes five times as long
     return {
@@ -301,7 +285,6 @@ class StageTable {
       group,
       carries,
       collective,
-      kind,
       ranks,
       timesPerStep,
       hiddenBehind,
@@ -310,12 +293,12 @@ class StageTable {
     };
   }
 
-  #ring(call: Call, bytes: number, place: GroupPlacement): Row {
+  #ring(call: Call, bytes: number, place: GroupPlacement): Collective {
     return this.#row(call, ring(bytes, place), place.ranks);
   }
 
   /** A ring all-reduce turns twice. */
-  #allReduce(call: Omit<Call, 'collective'>, bytes: number, place: GroupPlacement): Row {
+  #allReduce(call: Omit<Call, 'collective'>, bytes: number, place: GroupPlacement): Collective {
     return this.#ring({ ...call, collective: 'all_reduce' }, 2 * bytes, place);
   }
 }

@@ -13,8 +13,8 @@ interface GpuRow {
   readonly memory: readonly (readonly [gib: number, gigabytesPerSecond: number])[];
   /** What one GPU sends to the others of its node or NVLink domain, in one direction. */
   readonly link: number;
-  /** The network card beside each GPU in the systems that the source describes; null: no source says it. */
-  readonly network: number | null;
+  /** The network card beside each GPU in the systems that the source describes; left out: no source says it. */
+  readonly network?: number;
   /** GPUs that reach one another over `link`, where that is not the node. */
   readonly domain?: number;
   readonly tflops: Readonly<Record<ComputeType, number>>;
@@ -24,8 +24,8 @@ interface GpuRow {
   readonly unsourced?: string;
   /** Other names, as a pattern of whole words. */
   readonly also?: RegExp;
-  /** What kernels reach in units of 10^12 operations; null: nobody measured it. */
-  readonly reached: Reached | null;
+  /** What kernels reach in units of 10^12 operations; left out: nobody measured it. */
+  readonly reached?: Reached;
 }
 
 /**
@@ -60,10 +60,8 @@ const ROWS: readonly GpuRow[] = [
       [16, 900],
     ],
     link: 150,
-    network: null,
     tflops: { fp32: 15.7, bf16: 15.7, fp16: 125, fp8: 125, fp4: 125 },
     source: 'winston-zhang-orz/gpu-specs specs.md; ArthurChiao, GPU data sheets',
-    reached: null,
   },
   {
     name: 'A100',
@@ -84,7 +82,6 @@ const ROWS: readonly GpuRow[] = [
       [40, 1555],
     ],
     link: 200,
-    network: null,
     tflops: AMPERE,
     source: 'citsjtu2020/LLM-Prof hardware_spec.md; ArthurChiao, GPU data sheets',
     reached: A100_REACHED,
@@ -126,10 +123,8 @@ const ROWS: readonly GpuRow[] = [
       [141, 4800],
     ],
     link: 450,
-    network: null,
     tflops: { fp32: 44, bf16: 148, fp16: 148, fp8: 296, fp4: 296 },
     source: 'citsjtu2020/LLM-Prof hardware_spec.md; lamonoai/gpumap; pytorch/torchtitan tools/utils.py',
-    reached: null,
   },
   {
     name: 'GH200',
@@ -201,10 +196,8 @@ const ROWS: readonly GpuRow[] = [
     name: 'L20',
     memory: [[48, 864]],
     link: 32,
-    network: null,
     tflops: { fp32: 59.8, bf16: 119.5, fp16: 119.5, fp8: 239, fp4: 239 },
     source: 'ArthurChiao, GPU data sheets; citsjtu2020/LLM-Prof hardware_spec.md; PCIe 4.0 x16',
-    reached: null,
   },
   {
     name: 'L40S',
@@ -216,49 +209,40 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: { fp32: 91.6, bf16: 362, fp16: 362, fp8: 733, fp4: 733 },
     source: 'ai-dynamo/aiconfigurator systems/l40s.yaml; winston-zhang-orz/gpu-specs specs.md; PCIe 4.0 x16',
-    reached: null,
   },
   {
     name: 'A6000',
     memory: [[48, 768]],
     link: 32,
-    network: null,
     tflops: { fp32: 38.7, bf16: 154.8, fp16: 154.8, fp8: 154.8, fp4: 154.8 },
     source: 'pytorch/torchtitan tools/utils.py; lamonoai/gpumap; PCIe 4.0 x16, without the NVLink bridge of pairs',
     also: /^rtxa6000$/,
-    reached: null,
   },
   {
     name: 'RTX 4090',
     memory: [[24, 1008]],
     link: 32,
-    network: null,
     tflops: { fp32: 83, bf16: 165, fp16: 165, fp8: 330, fp4: 330 },
     source: 'lamonoai/gpumap, with fp32 accumulation; PCIe 4.0 x16',
     unsourced: 'fp8',
     also: /^(rtx)?4090d?$/,
-    reached: null,
   },
   {
     name: 'RTX 5090',
     memory: [[32, 1792]],
     link: 64,
-    network: null,
     tflops: { fp32: 105, bf16: 210, fp16: 210, fp8: 419, fp4: 838 },
     source: 'lamonoai/gpumap, with fp32 accumulation; PCIe 5.0 x16',
     also: /^(rtx)?5090d?$/,
-    reached: null,
   },
   {
     name: 'MI250X',
     memory: [[64, 1600]],
     link: 150,
-    network: null,
     tflops: { fp32: 47.9, bf16: 191.5, fp16: 191.5, fp8: 191.5, fp4: 191.5 },
     source: 'pytorch/torchtitan tools/utils.py, one of two devices; an MI250 has fewer units',
     unsourced: 'memory, link, fp32',
     also: /^mi250$/,
-    reached: null,
   },
   {
     name: 'MI300X',
@@ -270,7 +254,6 @@ const ROWS: readonly GpuRow[] = [
       'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py; network card AMD-AGI/Primus glossary (Pollara 400)',
     unsourced: 'link, fp32',
     also: /^mi300$/,
-    reached: null,
   },
   {
     name: 'MI325X',
@@ -281,7 +264,6 @@ const ROWS: readonly GpuRow[] = [
     source: 'AMD-AGI/Primus sdpa_simulator.py; network card AMD-AGI/Primus glossary (Pollara 400)',
     unsourced: 'link, fp32',
     also: /^mi325$/,
-    reached: null,
   },
   {
     name: 'MI350X',
@@ -292,7 +274,6 @@ const ROWS: readonly GpuRow[] = [
     source: 'gangliao.me, AMD GPU architecture; AMD-AGI/Primus; network card AMD-AGI/Primus glossary (Pollara 400)',
     unsourced: 'link, fp32',
     also: /^mi350$/,
-    reached: null,
   },
   {
     name: 'MI355X',
@@ -304,7 +285,6 @@ const ROWS: readonly GpuRow[] = [
       'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py; network card AMD-AGI/Primus glossary (Pollara 400)',
     unsourced: 'link, fp32',
     also: /^mi355$/,
-    reached: null,
   },
   {
     name: 'Gaudi 3',
@@ -315,7 +295,6 @@ const ROWS: readonly GpuRow[] = [
     source: 'Intel, Hot Chips 2024: 24 ports of 200 Gb/s, of which 3 leave the node',
     unsourced: 'split of the ports, fp32',
     also: /^(gaudi3|hl3\d\d)$/,
-    reached: null,
   },
   {
     name: '910B',
@@ -324,12 +303,10 @@ const ROWS: readonly GpuRow[] = [
       [32, 800],
     ],
     link: 196,
-    network: null,
     tflops: { fp32: 75, bf16: 320, fp16: 320, fp8: 320, fp4: 320 },
     source: 'ArthurChiao, GPU data sheets',
     unsourced: 'memory bandwidth, fp32',
     also: /^(ascend)?910b[1-4]?$/,
-    reached: null,
   },
 ];
 
@@ -354,7 +331,7 @@ function kindOf({ name, memory, link, network, domain, tflops, reached }: GpuRow
     memoryBytes: gib * GIB,
     memoryBytesPerSecond: bandwidth * GIGA,
     nvlinkBytesPerSecond: link * GIGA,
-    networkBytesPerSecond: network === null ? null : network * GIGA,
+    networkBytesPerSecond: network === undefined ? null : network * GIGA,
     nvlinkDomain: domain ?? null,
     flops: scaled(tflops, TERA),
     products: scaled(
@@ -363,7 +340,7 @@ function kindOf({ name, memory, link, network, domain, tflops, reached }: GpuRow
     ),
     attention: (reached?.attention ?? UNMEASURED.attention * tflops.bf16) * TERA,
     workspaceBytes: tflops === AMPERE ? WORKSPACE.a100 : WORKSPACE.later,
-    isMeasured: reached !== null,
+    isMeasured: reached !== undefined,
   };
 }
 
@@ -387,7 +364,6 @@ export const UNKNOWN_GPU: GpuKind = {
     network: 50,
     tflops: AMPERE,
     source: '',
-    reached: null,
   }),
   workspaceBytes: 90 * MIB,
 };
@@ -457,7 +433,7 @@ export function gpusMarkdown(): string {
   const rows = ROWS.map(({ name, memory, link, network, domain, tflops, source, unsourced, reached }) => {
     const sizes = memory.map(([gib, bandwidth]) => `${gib} at ${bandwidth}`).join(', ');
     const flops = [tflops.bf16, tflops.fp8, tflops.fp4].join(' / ');
-    const share = reached === null ? 'no' : 'yes';
+    const share = reached ? 'yes' : 'no';
     return `| ${name} | ${sizes} | ${flops} | ${link}${domain ? ` (${domain} GPUs)` : ''} | ${network ?? 'unknown'} | ${share} | ${source} | ${unsourced ?? ''} |`;
   });
   return `## GPUs

@@ -121,16 +121,23 @@ function evenlyTogether(groups: GridGroups, domain: number): number | null {
 }
 
 function fewestTogether(groups: GridGroups, domain: number): number {
-  let fewest = groups.size;
-  for (let group = 0; group < Math.min(groups.count, MAX_GROUPS); group++) {
-    const members = new Map<number, number>();
-    for (let place = 0; place < Math.min(groups.size, MAX_MEMBERS); place++) {
-      const at = Math.floor(groups.rankAt(group, place) / domain);
-      members.set(at, (members.get(at) ?? 0) + 1);
-    }
-    fewest = Math.min(fewest, ...members.values());
+  const looked = Array.from({ length: Math.min(groups.count, MAX_GROUPS) }, (_, group) =>
+    fewestInDomain(
+      Array.from({ length: Math.min(groups.size, MAX_MEMBERS) }, (_, place) => groups.rankAt(group, place)),
+      domain,
+    ),
+  );
+  return Math.min(groups.size, ...looked);
+}
+
+/** The fewest of some ranks that lie in one domain. */
+export function fewestInDomain(ranks: readonly number[], domain: number): number {
+  const members = new Map<number, number>();
+  for (const rank of ranks) {
+    const at = Math.floor(rank / domain);
+    members.set(at, (members.get(at) ?? 0) + 1);
   }
-  return fewest;
+  return Math.min(...members.values());
 }
 
 /** Whether each stage and the next one lie in two domains, on some rank. */

@@ -300,6 +300,12 @@ export const BLOCKS: readonly Block[] = ['attention', 'mlp', 'moe', 'mamba'];
 export const sumOfBlocks = ({ blocks }: StageShape, value: (block: Block) => number): number =>
   BLOCKS.reduce((sum, block) => (blocks[block] > 0 ? sum + blocks[block] * value(block) : sum), 0);
 
+/** The largest layer of a pipeline rank: of its mixers and of its feed-forward networks the largest. */
+export function largestLayer({ blocks }: StageShape, value: (block: Block) => number): number {
+  const largest = (kinds: readonly Block[]) => Math.max(0, ...kinds.filter((kind) => blocks[kind] > 0).map(value));
+  return largest(['attention', 'mamba']) + largest(['mlp', 'moe']);
+}
+
 /** Blocks of a pipeline rank. */
 export const blockCount = ({ blocks }: StageShape): number => blocks.attention + blocks.mlp + blocks.moe + blocks.mamba;
 

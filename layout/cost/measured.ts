@@ -4,6 +4,7 @@ import type { MeasuredRun } from '../logs';
 import { median } from '../median';
 import { nvlinkDomainOf } from '../topology/nvlinkDomain';
 import type { Estimate } from './estimate';
+import { fewestInDomain } from './groupPlacement';
 import { type KeyChange, keyEdits } from './keyChanges';
 import { fullestOf } from './memory';
 import { startsOf } from './time';
@@ -62,7 +63,7 @@ export function measuredLinks(groups: readonly MeasuredGroup[], domain: number):
     .filter(({ ranks }) => ranks.length > 1)
     .map(({ ranks, bytes, busBytesPerSecond }) => {
       const size = ranks.length;
-      const together = Math.min(...countsByDomain(ranks, domain));
+      const together = fewestInDomain(ranks, domain);
       const sent = (2 * bytes * (size - 1)) / size;
       const isNear = together === size;
       return {
@@ -106,15 +107,6 @@ function linkOf(calls: readonly Call[]): MeasuredLink | null {
   return isLine
     ? { bytesPerSecond: 1 / perByte, latencySeconds: latency }
     : { bytesPerSecond: plain, latencySeconds: null };
-}
-
-function countsByDomain(ranks: readonly number[], domain: number): number[] {
-  const counts = new Map<number, number>();
-  for (const rank of ranks) {
-    const at = Math.floor(rank / domain);
-    counts.set(at, (counts.get(at) ?? 0) + 1);
-  }
-  return [...counts.values()];
 }
 
 /** The file with the links that a smoke job measured in place of the table's; null where it cannot be written. */

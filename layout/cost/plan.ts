@@ -4,16 +4,7 @@ import { divisors } from '../rules/numbers';
 import { atOnce } from '../steps';
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
-import {
-  type Block,
-  blockCount,
-  type Chunk,
-  type CostDegrees,
-  type CostJob,
-  microbatches,
-  type Recompute,
-  shapeOf,
-} from './job';
+import { type Block, type Chunk, type CostDegrees, type CostJob, microbatches, type Recompute, shapeOf } from './job';
 import { type KeyChange, keyEdits } from './keyChanges';
 import { fullestOf, memoryOf } from './memory';
 import { stateBytes } from './states';
@@ -106,8 +97,7 @@ export const planLayouts = (text: string, wish: PlanWish): Plan => atOnce(planSt
 
 /** As `planLayouts`, in steps of well under a millisecond to a few: whoever must not wait takes some at a time. */
 export function* planSteps(text: string, wish: PlanWish): Generator<undefined, Plan> {
-  const machines = machinesOf(text, wish);
-  const bases = machines.map((machine) => baseOf(machine));
+  const bases = machinesOf(text, wish).map(baseOf);
   const known = bases.flatMap((base) => ('reason' in base ? [] : [base]));
   const refused = bases.flatMap((base) => ('reason' in base ? [base.reason] : []));
   if (known.length === 0) {
@@ -134,19 +124,14 @@ export function* planSteps(text: string, wish: PlanWish): Generator<undefined, P
   };
 }
 
-/** The file on another machine. */
-interface Machine {
-  readonly text: string;
-}
-
 /** The file on each of the machines that are asked for. */
-function machinesOf(text: string, { gpus = [], gpu = [] }: PlanWish): readonly Machine[] {
+function machinesOf(text: string, { gpus = [], gpu = [] }: PlanWish): readonly string[] {
   const kinds = gpu.length === 0 ? [null] : gpu;
   const counts = gpus.length === 0 ? [null] : gpus;
   return kinds.flatMap((kind) =>
     counts.flatMap((count) => {
       const machine = onMachine(text, count, kind);
-      return machine === null ? [] : [{ text: machine }];
+      return machine === null ? [] : [machine];
     }),
   );
 }
@@ -214,7 +199,7 @@ const cleared = (section: KeyChange['section'], keys: readonly string[]): KeyCha
   keys.map((key) => ({ section, key, value: null }));
 
 /** The job of a file with all degrees 1, which no rule on degrees can refuse. */
-export function baseOf({ text }: Machine): Base | { readonly reason: string } {
+export function baseOf(text: string): Base | { readonly reason: string } {
   const read = check(text);
   const plain =
     read.facts &&
@@ -312,7 +297,7 @@ function leastGpus(base: Base, wish: PlanWish): number | null {
   for (let doublings = 1; doublings <= MAX_DOUBLINGS; doublings++) {
     const gpus = base.world * 2 ** doublings;
     const text = onMachine(base.text, gpus, null);
-    const larger = text === null ? null : baseOf({ text });
+    const larger = text === null ? null : baseOf(text);
     if (larger && !('reason' in larger) && atOnce(candidateSteps(larger, wish)).fitting.length > 0) {
       return gpus;
     }
@@ -323,21 +308,49 @@ function leastGpus(base: Base, wish: PlanWish): number | null {
 /** Every combination of degrees that divides the model, the batch and the world. */
 function* jobsLike(base: CostJob, world: number): Iterable<CostJob> {
   const { model, hardware, sequence, batch } = base;
+  const { global } = batch;
   const blocks = base.stages.flat().flatMap((chunk) => chunk.blocks);
-  const even = new EvenStages({ blocks, mtp: shapeOf(base, 0).mtp });
-  const layers = layersOf(base);
+  const layers = blocks.length / 2;
   const tensor = divisors(model.numAttentionHeads, hardware.gpusPerNvlinkDomain).filter(
     (tp) => model.numQueryGroups % tp === 0 || tp % model.numQueryGroups === 0,
   );
   const context = CONTEXT_SIZES.filter((cp) => cp === 1 || sequence.length % (2 * cp * 4096) === 0);
-  for (const tp of tensor) {
-    for (const cp of context) {
-      for (const pp of base.model.mamba ? [1] : stageCounts(layers)) {
-        const dp = world / (tp * cp * pp);
-        if (Number.isInteger(dp)) {
-          yield* ofGrid(base, even, { tp, cp, pp, dp }, batch.global);
+  const grids = tensor.flatMap((tp) => context.map((cp) => ({ tp, cp })));
+  for (const { pp, vpp, stages } of pipelines(blocks, shapeOf(base, 0).mtp, model.mamba ? [1] : stageCounts(layers))) {
+    for (const { tp, cp } of grids) {
+      const dp = world / (tp * cp * pp);
+      const fills = (micro: number) => global % (micro * dp) === 0 && (vpp === 1 || (global / (micro * dp)) % pp === 0);
+      for (const micro of Number.isInteger(dp) ? MICRO_BATCHES.filter(fills) : []) {
+        for (const { ep, exptTp } of expertSplits(base, { tp, cp, dp })) {
+          const exptDp = (tp * cp * dp) / (ep * exptTp);
+          for (const recompute of RECOMPUTATIONS) {
+            yield {
+              ...base,
+              stages,
+              degrees: { tp, cp, pp, dp, ep, exptTp, exptDp },
+              batch: { micro, global },
+              sequence: { ...base.sequence, sequenceParallel: tp > 1 },
+              recompute,
+            };
+          }
         }
       }
+    }
+  }
+}
+
+const RECOMPUTATIONS: readonly Recompute[] = [
+  { granularity: 'none' },
+  { granularity: 'selective', modules: ['core_attn'] },
+  { granularity: 'full', layers: null },
+];
+
+/** Pipelines of these numbers of stages, with every number of virtual stages; the layouts of one share its stages. */
+function* pipelines(blocks: readonly Block[], mtp: number, counts: readonly number[]) {
+  for (const pp of counts) {
+    const slots = blocks.length / 2 + endsCounted(blocks.length / 2, pp);
+    for (const vpp of pp > 1 ? divisors(Math.max(1, Math.floor(slots / pp)), 8) : [1]) {
+      yield { pp, vpp, stages: evenStages(blocks, mtp, { pp, vpp }) };
     }
   }
 }
@@ -347,57 +360,6 @@ const stageCounts = (layers: number): number[] =>
   Array.from({ length: MAX_STAGES }, (_, i) => i + 1).filter(
     (stages) => stages <= layers && !Number.isNaN(endsCounted(layers, stages)),
   );
-
-/** The layers of a model, and those of its multi-token prediction. */
-interface Layers {
-  readonly blocks: readonly Block[];
-  readonly mtp: number;
-}
-
-/** Transformer layers of a job on one stage. */
-const layersOf = (job: CostJob): number => (blockCount(shapeOf(job, 0)) - 2 * shapeOf(job, 0).mtp) / 2;
-
-function* ofGrid(
-  base: CostJob,
-  even: EvenStages,
-  grid: Pick<CostDegrees, 'tp' | 'cp' | 'pp' | 'dp'>,
-  global: number,
-): Iterable<CostJob> {
-  const { tp, cp, pp, dp } = grid;
-  const layers = even.layers.blocks.length / 2;
-  const slots = layers + endsCounted(layers, pp);
-  const chunked = divisors(Math.max(1, Math.floor(slots / pp)), 8).filter((vpp) => vpp === 1 || pp > 1);
-  for (const micro of MICRO_BATCHES.filter((size) => global % (size * dp) === 0)) {
-    const count = global / (micro * dp);
-    for (const vpp of chunked.filter((size) => size === 1 || count % pp === 0)) {
-      const stages = even.of(pp, vpp);
-      for (const { ep, exptTp } of expertSplits(base, grid)) {
-        const exptDp = (tp * cp * dp) / (ep * exptTp);
-        for (const granularity of ['none', 'selective', 'full'] as const) {
-          yield {
-            ...base,
-            stages,
-            degrees: { tp, cp, pp, dp, ep, exptTp, exptDp },
-            batch: { micro, global },
-            sequence: { ...base.sequence, sequenceParallel: tp > 1 },
-            recompute: recomputeOf(granularity),
-          };
-        }
-      }
-    }
-  }
-}
-
-function recomputeOf(granularity: Recompute['granularity']): Recompute {
-  switch (granularity) {
-    case 'full':
-      return { granularity, layers: null };
-    case 'selective':
-      return { granularity, modules: ['core_attn'] };
-    case 'none':
-      return { granularity };
-  }
-}
 
 function expertSplits(
   { model }: CostJob,
@@ -419,22 +381,12 @@ function endsCounted(layers: number, stages: number): number {
   return [0, 1, 2].find((ends) => (layers + ends) % stages === 0) ?? Number.NaN;
 }
 
-/** The stages of a model by their numbers, made once: the layouts of a plan share them. */
-class EvenStages {
-  readonly #made = new Map<string, Chunk[][]>();
-
-  constructor(readonly layers: Layers) {}
-
-  of(pp: number, vpp: number): Chunk[][] {
-    const key = `${pp} ${vpp}`;
-    const stages = this.#made.get(key) ?? evenStages(this.layers, pp, vpp);
-    this.#made.set(key, stages);
-    return stages;
-  }
-}
-
 /** As many layers on every stage and chunk, chunk by chunk over the stages; ends that count take the place of a layer. */
-function evenStages({ blocks, mtp }: Layers, pp: number, vpp: number): Chunk[][] {
+function evenStages(
+  blocks: readonly Block[],
+  mtp: number,
+  { pp, vpp }: { readonly pp: number; readonly vpp: number },
+): Chunk[][] {
   const ends = endsCounted(blocks.length / 2, pp);
   const size = (blocks.length + 2 * ends) / (pp * vpp);
   const before = ends === 2 ? 2 : 0;

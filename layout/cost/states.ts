@@ -1,4 +1,4 @@
-import { type CostJob, HALF, shapeOf, type WeightJob } from './job';
+import { type CostJob, HALF, largestLayer, shapeOf, type WeightJob } from './job';
 import {
   adapterParameters,
   blockParameters,
@@ -74,18 +74,10 @@ export function unshardedBytes(job: CostJob, stage: number): number {
   if (fsdp === 'no_shard' || fsdp === 'optim' || degrees.dp * degrees.cp === 1) {
     return 0;
   }
-  const { blocks } = shapeOf(job, stage);
-  const sizeOf = (kinds: readonly (keyof typeof blocks)[]) =>
-    Math.max(
-      0,
-      ...kinds
-        .filter((kind) => blocks[kind] > 0)
-        .map((kind) => {
-          const { dense, expert } = blockParameters(job, kind);
-          return dense + expert;
-        }),
-    );
-  const layer = sizeOf(['attention', 'mamba']) + sizeOf(['mlp', 'moe']);
+  const layer = largestLayer(shapeOf(job, stage), (block) => {
+    const { dense, expert } = blockParameters(job, block);
+    return dense + expert;
+  });
   const parameters = fsdp === 'optim_grads_params' ? optimizer.gatherBytes : 0;
   const gradients = job.lora ? 0 : optimizer.gradBytes;
   return WHOLE_LAYERS * layer * (parameters + gradients);

@@ -17,8 +17,7 @@ import { blockWork, lossWork, recomputedWork, type Work } from './work';
 
 /** What a program reaches of what kernels and links reach alone (docs/cost.md says by which runs, and how well it holds on others). */
 export interface Calibration {
-  /** Shares of what kernels reach alone that matrix products and attention reach in a step. */
-  readonly matrix: number;
+  /** Share of what fused attention reaches alone that it reaches in a step. */
   readonly attention: number;
   /** Share of what matrix products reach at which attention runs that writes its scores. */
   readonly unfused: number;
@@ -42,7 +41,6 @@ export interface Calibration {
 
 /** Megatron-LM and its descendants: bandwidth of NVLink and share of attention measured, the others fitted on half of the runs. */
 export const MEGATRON: Calibration = {
-  matrix: 1,
   attention: 0.8,
   unfused: 0.7,
   experts: 1.6,
@@ -60,7 +58,6 @@ export const MEGATRON: Calibration = {
 /** nanotron: fitted on half of the runs of its benchmark, where a micro-batch is handed on the slower the more nodes there are. */
 export const NANOTRON: Calibration = {
   ...MEGATRON,
-  matrix: 1,
   attention: 1,
   memory: 1,
   nvlink: 0.44,
@@ -99,8 +96,6 @@ export interface StepTime {
   readonly microbatchSeconds: number;
   /** Share of the step in which a stage waits for others, of all stages on average: what ramps and uneven stages leave idle. */
   readonly bubble: number;
-  readonly dataParallelSeconds: number;
-  readonly optimizerSeconds: number;
   /** Operations of the model in the step, of one GPU on average, as a share of its peak; what is computed again does not count. */
   readonly mfu: number;
 }
@@ -125,8 +120,6 @@ export function stepTime(job: CostJob, calibration: Calibration = calibrationOf(
     seconds,
     microbatchSeconds: slowest,
     bubble: 1 - (count * together) / stages.length / (count * slowest + ramp),
-    dataParallelSeconds: dataParallel,
-    optimizerSeconds: optimizer,
     mfu: flops / (seconds * job.hardware.gpu.flops[job.compute]),
   };
 }
@@ -329,10 +322,10 @@ class Clock {
   #blockTime({ products, attentionFlops, movedBytes, starts }: Work, slower = 1): BlockTime {
     const { hardware, compute, sequence } = this.job;
     const { gpu } = hardware;
-    const { matrix, attention, unfused, memory, blockSeconds } = this.calibration;
+    const { attention, unfused, memory, blockSeconds } = this.calibration;
     const multiplied = products.reduce(
       (total, { flops, bytes }) =>
-        total + flops / (gpu.products[compute] * matrix) + (OPERANDS * bytes) / gpu.memoryBytesPerSecond,
+        total + flops / gpu.products[compute] + (OPERANDS * bytes) / gpu.memoryBytesPerSecond,
       0,
     );
     const busy = {

@@ -137,7 +137,7 @@ export function measuredScore(score: Score, { seconds, totalBytes }: RunMark): S
  * @param text a layout file with `parallelism`
  */
 export function* alternativeSteps(text: string): Generator<undefined, Alternatives> {
-  const base = baseOf({ text });
+  const base = baseOf(text);
   if ('reason' in base) {
     return { ok: false, reason: base.reason };
   }
@@ -245,6 +245,6 @@ export function* tradeoffSteps(checked: Checked, known: Alternatives | null): Ge
 
 /** Two texts with the same key have the same alternatives: they differ in what a plan decides. */
 export function alternativesKey(text: string): string {
-  const base = baseOf({ text });
+  const base = baseOf(text);
   return 'reason' in base ? base.reason : base.text;
 }

@@ -33,7 +33,6 @@ export type HiddenBehind = 'nothing' | 'attention' | 'products' | 'compute' | 'l
 
 /** One kind of communication of one pipeline rank: who, what, how often, and what may hide it. */
 export interface Collective extends Sent {
-  readonly stage: number;
   /** The name of the process group, as `groups` prints it. */
   readonly group: string;
   readonly carries: 'activations' | 'keys and values' | 'tokens' | 'gradients' | 'parameters';
@@ -50,9 +49,9 @@ export interface Collective extends Sent {
  * traffic and pictures are made of this table, and nothing else counts bytes. `nvlinkBytes` and `networkBytes` are what one rank
  * sends in one call.
  */
-export function collectives(job: CostJob): readonly Collective[] {
+export function collectives(job: CostJob): readonly (readonly Collective[])[] {
   const placements = groupPlacements(job);
-  return job.stages.flatMap((_, stage) => stageCollectives(job, stage, placements));
+  return job.stages.map((_, stage) => stageCollectives(job, stage, placements));
 }
 
 /** The collectives of one pipeline rank. */
@@ -70,8 +69,8 @@ export function stageCollectives(job: CostJob, stage: number, placements: GroupP
   return rows.filter((row) => row.timesPerStep > 0 && row.nvlinkBytes + row.networkBytes > 0);
 }
 
-/** A collective before it is said whose it is. */
-type Call = Omit<Collective, 'stage' | 'ranks' | keyof Sent>;
+/** A collective before it is said how large its group is. */
+type Call = Omit<Collective, 'ranks' | keyof Sent>;
 
 /** Writes the table of one pipeline rank. */
 class StageTable {
@@ -281,7 +280,6 @@ class StageTable {
     const { nvlinkBytes, networkBytes } = sent;
     // field by field: a plan makes a million of these, and spreading takes five times as long
     return {
-      stage: this.stage,
       group,
       carries,
       collective,

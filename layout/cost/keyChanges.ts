@@ -15,6 +15,21 @@ export interface KeyChange {
   readonly value: string | null;
 }
 
+/** New values for keys of one section, in their order. */
+export const keyChanges = (
+  section: KeyChange['section'],
+  values: Readonly<Record<string, string | number | boolean | null>>,
+): readonly KeyChange[] =>
+  Object.entries(values).map(([key, value]) => ({ section, key, value: value === null ? null : String(value) }));
+
+/** The keys of a way to recompute: where all is computed again, one layer at a time. */
+export const recomputeChanges = (granularity: 'none' | 'selective' | 'full'): readonly KeyChange[] =>
+  keyChanges('recompute', {
+    granularity: granularity === 'none' ? null : granularity,
+    method: granularity === 'full' ? 'uniform' : null,
+    num_layers: granularity === 'full' ? 1 : null,
+  });
+
 /**
  * The edits that give keys new values, in the sections where they stand, in one line each where a section is not there. Null where
  * one cannot be made, as its section is an alias of another.

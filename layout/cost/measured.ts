@@ -5,7 +5,7 @@ import { median } from '../median';
 import { nvlinkDomainOf } from '../topology/nvlinkDomain';
 import type { Estimate } from './estimate';
 import { fewestInDomain } from './groupPlacement';
-import { type KeyChange, keyEdits } from './keyChanges';
+import { type KeyChange, keyChanges, keyEdits } from './keyChanges';
 import { fullestOf } from './memory';
 import { startsOf } from './time';
 
@@ -117,17 +117,11 @@ export function withMeasuredLinks(text: string, groups: readonly MeasuredGroup[]
     return null;
   }
   const { nvlink, network } = measuredLinks(groups, nvlinkDomainOf(facts.root, facts.world.size ?? perNode, perNode));
-  const changes = (name: 'nvlink' | 'network', link: MeasuredLink | null): KeyChange[] => {
-    const change = (key: string, value: string): KeyChange => ({ section: 'cluster', key: `${name}_${key}`, value });
-    return link === null
-      ? []
-      : [
-          change('bandwidth', `${(link.bytesPerSecond / 1e9).toPrecision(4)}GB`),
-          ...(link.latencySeconds === null
-            ? []
-            : [change('latency', `${(1e6 * link.latencySeconds).toPrecision(3)}us`)]),
-        ];
-  };
+  const changes = (name: 'nvlink' | 'network', link: MeasuredLink | null): readonly KeyChange[] =>
+    keyChanges('cluster', {
+      ...(link && { [`${name}_bandwidth`]: `${(link.bytesPerSecond / 1e9).toPrecision(4)}GB` }),
+      ...(link?.latencySeconds != null && { [`${name}_latency`]: `${(1e6 * link.latencySeconds).toPrecision(3)}us` }),
+    });
   const edits = keyEdits(facts, [...changes('nvlink', nvlink), ...changes('network', network)]);
   return edits && applyEdits(text, edits);
 }

@@ -3,7 +3,7 @@ import { applyEdits } from '../format/edit';
 import { nearest } from '../format/nearest';
 import { factsOfConfig, MODEL_NAMES, type ModelFacts, modelNamed, parseConfig } from '../models';
 import { gpuKind } from './gpus';
-import { type KeyChange, keyEdits } from './keyChanges';
+import { keyChanges, keyEdits } from './keyChanges';
 
 /** A model by its public name or its `config.json`; or why there is none. */
 export type FoundModel = { readonly facts: ModelFacts; readonly source: string } | { readonly reason: string };
@@ -42,13 +42,10 @@ const valueText = (value: unknown): string => (typeof value === 'string' ? JSON.
 /** The file with the sizes of another model in place of its own; null where it cannot be written. */
 export function withModel(text: string, model: ModelFacts): string | null {
   const { facts } = check(text);
-  const written = Object.entries(facts?.root.model.value ?? {}).filter(([, field]) => field.written);
-  const stays = ({ key }: KeyChange) => !(key in model);
-  const cleared = written.map(([key]): KeyChange => ({ section: 'model', key, value: null })).filter(stays);
-  const set = Object.entries(model).map(
-    ([key, value]): KeyChange => ({ section: 'model', key, value: valueText(value) }),
-  );
-  const edits = facts && keyEdits(facts, [...cleared, ...set]);
+  const written = Object.entries(facts?.root.model.value ?? {}).flatMap(([key, { written }]) => (written ? [key] : []));
+  const cleared = Object.fromEntries(written.map((key) => [key, null]));
+  const sizes = Object.fromEntries(Object.entries(model).map(([key, value]) => [key, valueText(value)]));
+  const edits = facts && keyEdits(facts, keyChanges('model', { ...cleared, ...sizes }));
   return edits && applyEdits(text, edits);
 }
 

@@ -4,8 +4,8 @@ import { applyEdits } from '../format/edit';
 import { DEFAULT_ORDER } from '../format/keys';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 import { virtualSize } from '../topology/stages';
-import { type Estimate, estimateOf, type StageEstimate } from './estimate';
-import { type KeyChange, keyEdits } from './keyChanges';
+import { type Estimate, estimateOf } from './estimate';
+import { type KeyChange, keyChanges, keyEdits, recomputeChanges } from './keyChanges';
 import { fullestOf } from './memory';
 
 /** What a scoreboard shows of one layout. */
@@ -49,11 +49,6 @@ export function estimateOfChecked(checked: Checked): Estimate | null {
   return result.ok ? result.estimate : null;
 }
 
-/** The stage that needs most memory. */
-export function fullestStage({ perStage }: Estimate): StageEstimate | null {
-  return fullestOf(perStage);
-}
-
 /** What a scoreboard shows of a layout; null where it has errors or lacks what an estimate needs. */
 export function scoreOf(checked: Checked): Score | null {
   const estimate = estimateOfChecked(checked);
@@ -62,7 +57,7 @@ export function scoreOf(checked: Checked): Score | null {
 
 /** What a scoreboard shows of an estimate. */
 export function scoreFrom(estimate: Estimate): Score {
-  const fullest = fullestStage(estimate);
+  const fullest = fullestOf(estimate.perStage);
   const sent = (tier: 'nvlink' | 'network') =>
     estimate.traffic.filter((one) => one.tier === tier).reduce((sum, { bytesPerStep }) => sum + bytesPerStep, 0);
   return {
@@ -114,16 +109,6 @@ function neighbourOf(checked: Checked, facts: LayoutFacts, now: Estimate, { keys
   return edits && then ? [{ ...change, edits, score: scoreFrom(then), reason: reasonOf(now, then) }] : [];
 }
 
-const FULL = [
-  { section: 'recompute', key: 'method', value: 'uniform' },
-  { section: 'recompute', key: 'num_layers', value: '1' },
-] as const;
-
-const NOT_FULL = [
-  { section: 'recompute', key: 'method', value: null },
-  { section: 'recompute', key: 'num_layers', value: null },
-] as const;
-
 function changesOf(facts: LayoutFacts, module: ModuleFacts): readonly Change[] {
   const { root } = facts;
   const { degrees } = module;
@@ -135,6 +120,7 @@ function changesOf(facts: LayoutFacts, module: ModuleFacts): readonly Change[] {
   const isMoe = module.model.value?.num_experts.written ?? false;
   const isSharded = root.optimizer.value?.use_distributed_optimizer.value ?? false;
   const isPipeline = pp > 1;
+  const recomputed = root.recompute.value?.granularity.value ?? 'none';
   return [
     ...degree('tp', tp),
     ...degree('cp', cp),
@@ -142,7 +128,9 @@ function changesOf(facts: LayoutFacts, module: ModuleFacts): readonly Change[] {
     ...(isPipeline ? degree('vpp', virtualSize(facts, module) ?? 1) : []),
     ...(isMoe ? [...degree('ep', ep), ...degree('expt_tp', exptTp)] : []),
     ...halfAndTwice(micro).map((size) => simple('batch', 'micro_batch_size', String(micro), String(size))),
-    ...recomputeChanges(root.recompute.value?.granularity.value ?? 'none'),
+    ...(['none', 'selective', 'full'] as const)
+      .filter((granularity) => granularity !== recomputed)
+      .map((to) => ({ ...simple('recompute', 'granularity', recomputed, to), keys: recomputeChanges(to) })),
     ...(isSharded ? [] : [simple('optimizer', 'use_distributed_optimizer', 'false', 'true')]),
     ...(isPipeline && (module.dp ?? 1) > 1 ? orderChange(root.parallelism.value?.order.value ?? DEFAULT_ORDER) : []),
   ];
@@ -151,12 +139,12 @@ function changesOf(facts: LayoutFacts, module: ModuleFacts): readonly Change[] {
   function degree(key: string, value: number): Change[] {
     return halfAndTwice(value).map((size) => {
       const change = simple('parallelism', key, String(value), String(size));
-      const derived = (['dp', 'expt_dp'] as const).map(
-        (name) => ({ section: 'parallelism', key: name, value: null }) as const,
-      );
       const alone = key === 'tp' && size === 1 && root.sequence.value?.sequence_parallel.written;
-      const sequence = { section: 'sequence', key: 'sequence_parallel', value: 'false' } as const;
-      return { ...change, keys: [...change.keys, ...derived, ...(alone ? [sequence] : [])] };
+      const sequence = alone ? keyChanges('sequence', { sequence_parallel: false }) : [];
+      return {
+        ...change,
+        keys: [...change.keys, ...keyChanges('parallelism', { dp: null, expt_dp: null }), ...sequence],
+      };
     });
   }
 }
@@ -164,21 +152,7 @@ function changesOf(facts: LayoutFacts, module: ModuleFacts): readonly Change[] {
 const halfAndTwice = (value: number): number[] => [value / 2, value * 2].filter((one) => Number.isInteger(one));
 
 function simple(section: KeyChange['section'], key: string, from: string, to: string): Change {
-  return { key: `${section}.${key}`, from, to, keys: [{ section, key, value: to }] };
-}
-
-function recomputeChanges(now: 'none' | 'selective' | 'full'): Change[] {
-  return (['none', 'selective', 'full'] as const)
-    .filter((granularity) => granularity !== now)
-    .map((granularity) => {
-      const change = simple('recompute', 'granularity', now, granularity);
-      const own = {
-        section: 'recompute',
-        key: 'granularity',
-        value: granularity === 'none' ? null : granularity,
-      } as const;
-      return { ...change, keys: [own, ...(granularity === 'full' ? FULL : NOT_FULL)] };
-    });
+  return { key: `${section}.${key}`, from, to, keys: keyChanges(section, { [key]: to }) };
 }
 
 function orderChange(order: string): Change[] {

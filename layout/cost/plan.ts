@@ -5,10 +5,10 @@ import { atOnce } from '../steps';
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
 import { type Block, type Chunk, type CostDegrees, type CostJob, microbatches, type Recompute, shapeOf } from './job';
-import { type KeyChange, keyEdits } from './keyChanges';
+import { type KeyChange, keyChanges, keyEdits, recomputeChanges } from './keyChanges';
 import { fullestOf, memoryOf } from './memory';
 import { stateBytes } from './states';
-import { calibrationOf, stepTime, timeInterval } from './time';
+import { stepTime, timeInterval } from './time';
 
 /** A layout with what it costs. */
 export interface PlannedLayout {
@@ -144,32 +144,20 @@ function onMachine(text: string, count: number | null, kind: string | null): str
   }
   const cluster = facts.root.cluster.value;
   const perNode = Math.min(cluster?.gpus_per_node.value ?? count ?? 1, count ?? Number.POSITIVE_INFINITY);
-  const ranks: KeyChange[] =
-    count === null
-      ? []
-      : [
-          { section: 'cluster', key: 'nodes', value: String(Math.ceil(count / perNode)) },
-          { section: 'cluster', key: 'gpus_per_node', value: String(perNode) },
-        ];
-  const other: KeyChange[] =
-    kind === null
-      ? []
-      : [
-          { section: 'cluster', key: 'gpu', value: kind },
-          // what was measured, or is true of the GPU that the file names, is not true of another
-          ...(['gpu_memory', 'nvlink_bandwidth', 'network_bandwidth', 'gpus_per_nvlink_domain'] as const).map(
-            (key) => ({ section: 'cluster', key, value: null }) as const,
-          ),
-        ];
+  const ranks =
+    count === null ? [] : keyChanges('cluster', { nodes: Math.ceil(count / perNode), gpus_per_node: perNode });
+  // what was measured, or is true of the GPU that the file names, is not true of another
+  const other = kind === null ? [] : keyChanges('cluster', { gpu: kind, ...OF_THE_GPU });
   const edits = keyEdits(facts, [...ranks, ...other]);
   const world = facts.root.world_size;
   const worldEdit = count !== null && world.written ? [{ span: world.span, newText: String(count) }] : [];
   return edits && applyEdits(text, [...edits, ...worldEdit]);
 }
 
+const OF_THE_GPU = { gpu_memory: null, nvlink_bandwidth: null, network_bandwidth: null, gpus_per_nvlink_domain: null };
+
 /** A file without the choices that a plan makes, and the machine that it names. */
 export interface Base {
-  readonly text: string;
   readonly checked: Checked;
   readonly job: CostJob;
   readonly world: number;
@@ -177,26 +165,21 @@ export interface Base {
   readonly gpu: string;
 }
 
-/** Keys of `parallelism` that a plan decides. */
-const DECIDED = [
-  'tp',
-  'cp',
-  'pp',
-  'vpp',
-  'dp',
-  'ep',
-  'expt_tp',
-  'expt_dp',
-  'num_layers_per_virtual_pipeline_stage',
-  'pipeline_model_parallel_layout',
-  'account_for_embedding_in_pipeline_split',
-  'account_for_loss_in_pipeline_split',
-] as const;
-
-const RECOMPUTE_KEYS = ['granularity', 'method', 'num_layers', 'modules'] as const;
-
-const cleared = (section: KeyChange['section'], keys: readonly string[]): KeyChange[] =>
-  keys.map((key) => ({ section, key, value: null }));
+/** `parallelism` without the keys that a plan decides. */
+const UNDECIDED = {
+  tp: 1,
+  cp: null,
+  pp: null,
+  vpp: null,
+  dp: null,
+  ep: null,
+  expt_tp: null,
+  expt_dp: null,
+  num_layers_per_virtual_pipeline_stage: null,
+  pipeline_model_parallel_layout: null,
+  account_for_embedding_in_pipeline_split: null,
+  account_for_loss_in_pipeline_split: null,
+};
 
 /** The job of a file with all degrees 1, which no rule on degrees can refuse. */
 export function baseOf(text: string): Base | { readonly reason: string } {
@@ -204,12 +187,12 @@ export function baseOf(text: string): Base | { readonly reason: string } {
   const plain =
     read.facts &&
     keyEdits(read.facts, [
-      { section: 'parallelism', key: 'tp', value: '1' },
-      ...cleared('parallelism', DECIDED.slice(1)),
-      ...cleared('recompute', RECOMPUTE_KEYS),
+      ...keyChanges('parallelism', UNDECIDED),
+      ...recomputeChanges('none'),
+      ...keyChanges('recompute', { modules: null }),
       // states are sharded in every layout of a plan
-      ...(isFsdp(read.facts) ? [] : [SHARDED]),
-      ...cleared('model', ['num_layers_in_first_pipeline_stage', 'num_layers_in_last_pipeline_stage']),
+      ...(isFsdp(read.facts) ? [] : keyChanges('optimizer', { use_distributed_optimizer: true })),
+      ...keyChanges('model', { num_layers_in_first_pipeline_stage: null, num_layers_in_last_pipeline_stage: null }),
     ]);
   const checked = plain && check(applyEdits(text, plain));
   const facts = checked?.facts;
@@ -232,71 +215,71 @@ export function baseOf(text: string): Base | { readonly reason: string } {
     };
   }
   const gpu = facts.root.cluster.value?.gpu.value ?? made.job.hardware.gpu.name;
-  return { text: checked.text, checked, job: made.job, world, memoryBytes, gpu };
+  return { checked, job: made.job, world, memoryBytes, gpu };
 }
-
-const SHARDED: KeyChange = { section: 'optimizer', key: 'use_distributed_optimizer', value: 'true' };
 
 const isFsdp = ({ root }: LayoutFacts): boolean =>
   root.fsdp.value?.enabled.value === true || root.fsdp.value?.torch_fsdp2.value === true;
 
 /** A job with its cost. */
-export interface Candidate extends Cost {
+export interface Candidate extends Pick<PlannedLayout, 'seconds' | 'totalBytes' | 'totalInterval'> {
   readonly job: CostJob;
 }
 
-type Cost = Pick<PlannedLayout, 'seconds' | 'totalBytes' | 'totalInterval'>;
+/** The layouts of a machine that may be chosen. */
+export interface Search {
+  readonly tried: number;
+  /** Of each grid, whatever its micro-batch, chunks and recomputation, the layouts that no other beats in both memory and time. */
+  readonly grids: readonly (readonly Candidate[])[];
+}
 
-/**
- * Every layout that is tried on a machine with its cost, one after another; null for one that needs more than `mostBytes`. Time is
- * only worked out for the others.
- */
-export function* costed(
+/** Looks at every layout of a machine, one a step. Time is only worked out for those that need no more than `mostBytes`. */
+export function* searchSteps(
   { job, world }: Base,
   { mostBytes, timeFactor = 1 }: { readonly mostBytes: number; readonly timeFactor?: number },
-): Generator<Candidate | null> {
-  const calibration = calibrationOf(job);
+): Generator<undefined, Search> {
+  const grids = new Map<string, Candidate[]>();
+  let tried = 0;
   for (const candidate of jobsLike(job, world)) {
+    tried++;
     // most candidates hold too much before anything is computed
     const memory = stateBytes(candidate, 0) > mostBytes ? null : fullestOf(memoryOf(candidate));
     if (memory && memory.totalBytes <= mostBytes) {
-      const seconds = timeFactor * stepTime(candidate, calibration).seconds;
-      yield { job: candidate, seconds, totalBytes: memory.totalBytes, totalInterval: memory.totalInterval };
-    } else {
-      yield null;
+      const { totalBytes, totalInterval } = memory;
+      const key = JSON.stringify(candidate.degrees);
+      const seconds = timeFactor * stepTime(candidate).seconds;
+      grids.set(key, unbeaten(grids.get(key) ?? [], { job: candidate, seconds, totalBytes, totalInterval }));
     }
+    yield;
   }
+  return { tried, grids: [...grids.values()] };
 }
 
-/** The grid of a candidate: its degrees, whatever its micro-batch, chunks and recomputation. */
-export const gridOf = ({ job }: Candidate): string => JSON.stringify(job.degrees);
+/** The candidates that no other beats in both memory and time, with one more. */
+function unbeaten(candidates: readonly Candidate[], added: Candidate): Candidate[] {
+  const beats = (one: Candidate, other: Candidate) =>
+    one.seconds <= other.seconds && one.totalBytes <= other.totalBytes;
+  return candidates.some((one) => beats(one, added))
+    ? [...candidates]
+    : [...candidates.filter((one) => !beats(added, one)), added];
+}
 
 /** The candidates of one machine that fit, of each grid the quickest. */
 function* candidateSteps(
   base: Base,
   { risk = false, timeFactor = 1 }: PlanWish,
 ): Generator<undefined, { readonly tried: number; readonly fitting: readonly Candidate[] }> {
-  const { memoryBytes } = base;
-  let tried = 0;
-  const quickest = new Map<string, Candidate>();
-  for (const candidate of costed(base, { mostBytes: memoryBytes, timeFactor })) {
-    tried++;
-    if (candidate && (risk || candidate.totalInterval[1] <= memoryBytes)) {
-      const key = gridOf(candidate);
-      if (candidate.seconds < (quickest.get(key)?.seconds ?? Number.POSITIVE_INFINITY)) {
-        quickest.set(key, candidate);
-      }
-    }
-    yield;
-  }
-  return { tried, fitting: [...quickest.values()] };
+  const { tried, grids } = yield* searchSteps(base, { mostBytes: base.memoryBytes, timeFactor });
+  const fits = ({ totalInterval }: Candidate) => risk || totalInterval[1] <= base.memoryBytes;
+  const quickest = (grid: readonly Candidate[]) => grid.filter(fits).toSorted((a, b) => a.seconds - b.seconds)[0];
+  return { tried, fitting: grids.map(quickest).filter((one) => one !== undefined) };
 }
 
 /** The least number of GPUs, by doubling, on which some layout fits. */
 function leastGpus(base: Base, wish: PlanWish): number | null {
   for (let doublings = 1; doublings <= MAX_DOUBLINGS; doublings++) {
     const gpus = base.world * 2 ** doublings;
-    const text = onMachine(base.text, gpus, null);
+    const text = onMachine(base.checked.text, gpus, null);
     const larger = text === null ? null : baseOf(text);
     if (larger && !('reason' in larger) && atOnce(candidateSteps(larger, wish)).fitting.length > 0) {
       return gpus;
@@ -466,7 +449,7 @@ function whyOf(layout: PlannedLayout, group: readonly PlannedLayout[], isSimples
 export function plannedLayout(base: Base, { job, ...cost }: Candidate): PlannedLayout | null {
   const changes = changesTo(job);
   const edits = base.checked.facts && keyEdits(base.checked.facts, changes);
-  const text = edits && applyEdits(base.text, edits);
+  const text = edits && applyEdits(base.checked.text, edits);
   return text === null || hasErrors(check(text))
     ? null
     : { ...described(job, { gpu: base.gpu, seconds: cost.seconds }), ...cost, text };
@@ -535,26 +518,21 @@ export function layoutName({
 }
 
 /** The keys that make a file this job. */
-function changesTo({ degrees, stages, model, batch, recompute, sequence }: CostJob): KeyChange[] {
+function changesTo({ degrees, stages, model, batch, recompute, sequence }: CostJob): readonly KeyChange[] {
   const { tp, cp, pp, ep, exptTp } = degrees;
-  const sizes = Object.entries({ tp, cp, pp, vpp: stages[0]?.length ?? 1, ep });
-  const set = (section: KeyChange['section'], key: string, value: string | number): KeyChange => ({
-    section,
-    key,
-    value: String(value),
-  });
-  const { granularity } = recompute;
+  const sizes = Object.entries({ cp, pp, vpp: stages[0]?.length ?? 1, ep }).filter(([, size]) => size > 1);
   const layers = stages.flat().reduce((sum, { blocks }) => sum + blocks.length / 2, 0);
   const ends = pp > 1 && !model.mamba ? endsCounted(layers, pp) : 0;
   return [
-    ...sizes.filter(([key, size]) => key === 'tp' || size > 1).map(([key, size]) => set('parallelism', key, size)),
-    ...(model.moe ? [set('parallelism', 'expt_tp', exptTp)] : []),
-    ...(ends > 0 ? [set('parallelism', 'account_for_loss_in_pipeline_split', 'true')] : []),
-    ...(ends > 1 ? [set('parallelism', 'account_for_embedding_in_pipeline_split', 'true')] : []),
-    ...(granularity === 'none' ? [] : [set('recompute', 'granularity', granularity)]),
-    ...(granularity === 'full' ? [set('recompute', 'method', 'uniform'), set('recompute', 'num_layers', 1)] : []),
-    set('batch', 'micro_batch_size', batch.micro),
-    set('batch', 'global_batch_size', batch.global),
-    set('sequence', 'sequence_parallel', String(sequence.sequenceParallel)),
+    ...keyChanges('parallelism', {
+      tp,
+      ...Object.fromEntries(sizes),
+      ...(model.moe && { expt_tp: exptTp }),
+      ...(ends > 0 && { account_for_loss_in_pipeline_split: true }),
+      ...(ends > 1 && { account_for_embedding_in_pipeline_split: true }),
+    }),
+    ...recomputeChanges(recompute.granularity),
+    ...keyChanges('batch', { micro_batch_size: batch.micro, global_batch_size: batch.global }),
+    ...keyChanges('sequence', { sequence_parallel: sequence.sequenceParallel }),
   ];
 }

@@ -71,7 +71,7 @@ export const NANOTRON: Calibration = {
 };
 
 /** The calibration of a job: that of the program that runs it. */
-export const calibrationOf = ({ program }: Pick<CostJob, 'program'>): Calibration =>
+const calibrationOf = ({ program }: Pick<CostJob, 'program'>): Calibration =>
   program === 'nanotron' ? NANOTRON : MEGATRON;
 
 /**
@@ -212,7 +212,7 @@ class Clock {
       dataParallel: exposed.ofStep,
       optimizer: this.#optimizer(stage),
       links: linkSeconds(this.job.hardware, sentBytes(rows)),
-      flops: 3 * count * this.#flops(shape),
+      flops: 3 * count * compute.flops,
     };
   }
 
@@ -288,28 +288,20 @@ class Clock {
     return bytes / (hardware.gpu.memoryBytesPerSecond * this.calibration.memory);
   }
 
-  /** Operations of one forward pass. */
-  #flops(shape: StageShape): number {
-    const works = BLOCKS.map((block) => ({ work: blockWork(this.job, block), times: shape.blocks[block] }));
-    const all = [...works, { work: lossWork(this.job), times: shape.loss ? 1 + shape.mtp : 0 }];
-    return all.reduce((total, { work, times }) => {
-      const products = work.products.reduce((sum, { flops }) => sum + flops, 0);
-      return total + times * (products + work.attentionFlops);
-    }, 0);
-  }
-
   #computeOf(shape: StageShape): StageCompute {
     const again = recomputedShare(this.job, shape);
     const sum = (times: ReadonlyMap<Block, BlockTime>, part: (time: BlockTime) => number) =>
       [...times].reduce((total, [block, time]) => total + shape.blocks[block] * part(time), 0);
     const pass = (times: number, part: (time: BlockTime) => number) => times * sum(this.#blocks, part);
-    const loss = shape.loss ? (1 + shape.mtp) * secondsOf(this.#loss) : 0;
+    const losses = shape.loss ? 1 + shape.mtp : 0;
+    const loss = losses * secondsOf(this.#loss);
     // no weight gradients of a model that stays as it is
     const weightGradients = this.job.lora ? pass(1, ({ multiplied }) => multiplied) : 0;
     const forward = pass(1, secondsOf) + loss;
     const backward = pass(2 + again, secondsOf) + 2 * loss + sum(this.#again, secondsOf) - weightGradients;
     const idle = pass(3 + again, ({ idle }) => idle);
     return {
+      flops: pass(1, ({ flops }) => flops) + losses * this.#loss.flops,
       forward,
       backward,
       microbatch: forward + backward,
@@ -329,6 +321,7 @@ class Clock {
       0,
     );
     const busy = {
+      flops: products.reduce((total, { flops }) => total + flops, attentionFlops),
       multiplied: slower * multiplied,
       attended: attentionFlops / (sequence.scoresTimed ? gpu.products.bf16 * unfused : gpu.attention * attention),
       moved: (slower * movedBytes) / (gpu.memoryBytesPerSecond * memory),
@@ -359,8 +352,10 @@ const isOfStep = ({ carries, timesPerStep }: Collective): boolean =>
 const isInsideBlocks = ({ group, carries }: Collective): boolean =>
   carries === 'tokens' || carries === 'keys and values' || (carries === 'activations' && group !== 'pp');
 
-/** Seconds of one forward pass of one block. */
+/** One forward pass of one block, in seconds. */
 interface BlockTime {
+  /** Operations. */
+  readonly flops: number;
   /** Matrix products, attention between queries and keys, and what moves bytes. */
   readonly multiplied: number;
   readonly attended: number;
@@ -369,7 +364,8 @@ interface BlockTime {
   readonly idle: number;
 }
 
-const secondsOf = ({ multiplied, attended, moved, idle }: BlockTime): number => multiplied + attended + moved + idle;
+const secondsOf = ({ multiplied, attended, moved, idle }: Omit<BlockTime, 'flops'>): number =>
+  multiplied + attended + moved + idle;
 
 /** Seconds that a step waits for communication of its micro-batches, and once. */
 interface Exposed {
@@ -379,6 +375,8 @@ interface Exposed {
 
 /** Seconds that a stage computes for one micro-batch. */
 interface StageCompute {
+  /** Operations of its forward pass. */
+  readonly flops: number;
   readonly forward: number;
   readonly backward: number;
   readonly microbatch: number;

@@ -11,13 +11,13 @@ import {
   baseOf,
   type Candidate,
   choicesOf,
-  costed,
-  gridOf,
   isAsQuick,
   layoutName,
   MAX_CHECKED,
   type PlannedLayout,
   plannedLayout,
+  type Search,
+  searchSteps,
 } from './plan';
 
 /** The score of one module of a layout, or why there is none. */
@@ -141,38 +141,15 @@ export function* alternativeSteps(text: string): Generator<undefined, Alternativ
   if ('reason' in base) {
     return { ok: false, reason: base.reason };
   }
-  const grids = new Map<string, Candidate[]>();
-  let tried = 0;
-  for (const candidate of costed(base, { mostBytes: base.memoryBytes * SHOWN_SHARE })) {
-    tried++;
-    if (candidate) {
-      const key = gridOf(candidate);
-      grids.set(key, unbeaten(grids.get(key) ?? [], candidate));
-    }
-    yield;
-  }
-  return yield* frontSteps(base, grids, tried);
+  return yield* frontSteps(base, yield* searchSteps(base, { mostBytes: base.memoryBytes * SHOWN_SHARE }));
 }
 
 /** As `alternativeSteps`, at once. */
 export const alternatives = (text: string): Alternatives => atOnce(alternativeSteps(text));
 
-/** The candidates that no other beats in both memory and time, with one more. */
-function unbeaten(candidates: readonly Candidate[], added: Candidate): Candidate[] {
-  const beats = (one: Candidate, other: Candidate) =>
-    one.seconds <= other.seconds && one.totalBytes <= other.totalBytes;
-  return candidates.some((one) => beats(one, added))
-    ? [...candidates]
-    : [...candidates.filter((one) => !beats(added, one)), added];
-}
-
 /** The front of all grids: each candidate for it is checked by the rules, and one that they refuse is no alternative. */
-function* frontSteps(
-  base: Base,
-  grids: ReadonlyMap<string, readonly Candidate[]>,
-  tried: number,
-): Generator<undefined, Alternatives> {
-  const all = [...grids.values()].flat().sort((a, b) => a.seconds - b.seconds);
+function* frontSteps(base: Base, { tried, grids }: Search): Generator<undefined, Alternatives> {
+  const all = grids.flat().sort((a, b) => a.seconds - b.seconds);
   const fits = ({ totalInterval }: Candidate) => totalInterval[1] <= base.memoryBytes;
   const front = new Map<Candidate, PlannedLayout>();
   const refused = new Set<Candidate>();
@@ -194,13 +171,14 @@ function* frontSteps(
   const shown = all.filter((candidate) => !refused.has(candidate));
   const places = new Map([...front.keys()].map((candidate, place) => [candidate, place]));
   const quickest = [...front.keys()][0]?.seconds ?? 0;
-  const fitting = shown.filter(fits);
+  const gridsWith = (is: (one: Candidate) => boolean) =>
+    grids.filter((grid) => grid.some((one) => !refused.has(one) && is(one))).length;
   return {
     ok: true,
     gpuBytes: base.memoryBytes,
     tried,
-    fitting: new Set(fitting.map(gridOf)).size,
-    asQuick: new Set(fitting.filter(({ seconds }) => isAsQuick(seconds, quickest)).map(gridOf)).size,
+    fitting: gridsWith(fits),
+    asQuick: gridsWith((one) => fits(one) && isAsQuick(one.seconds, quickest)),
     points: shown.map((candidate) => ({
       name: alternativeName(choicesOf(candidate.job)),
       seconds: candidate.seconds,
@@ -246,5 +224,5 @@ export function* tradeoffSteps(checked: Checked, known: Alternatives | null): Ge
 /** Two texts with the same key have the same alternatives: they differ in what a plan decides. */
 export function alternativesKey(text: string): string {
   const base = baseOf(text);
-  return 'reason' in base ? base.reason : base.text;
+  return 'reason' in base ? base.reason : base.checked.text;
 }

@@ -51,11 +51,9 @@ export function sentBytes(rows: readonly Collective[]): {
 }
 
 function busiestStage(job: CostJob): readonly Collective[] {
-  const rows = collectives(job);
-  const stages = job.stages.map((_, stage) => rows.filter((row) => row.stage === stage));
   const sent = (one: readonly Collective[]) => {
     const { nvlinkBytes, networkBytes } = sentBytes(one);
     return nvlinkBytes + networkBytes;
   };
-  return stages.reduce((most, one) => (sent(one) > sent(most) ? one : most), []);
+  return collectives(job).reduce((most, one) => (sent(one) > sent(most) ? one : most), []);
 }

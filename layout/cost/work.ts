@@ -144,41 +144,27 @@ function scoreBytes(job: CostJob): number {
  * Source: `recompute_modules`, megatron/core/transformer/transformer_config.py.
  */
 export function recomputedWork(job: CostJob, block: Block): Work {
+  const { hiddenSize, moe } = job.model;
   const whole = blockWork(job, block);
-  const again = (module: string, bytes: number) => (recomputes(job, module) ? bytes : 0);
-  // a norm reads its input and writes its output
-  const norm = again('layernorm', hiddenMoved(job) / 4);
-  const nothing = { products: [], attentionFlops: 0, movedBytes: norm, starts: 0 };
-  switch (block) {
-    case 'attention': {
-      const { hiddenSize } = job.model;
-      const width = again('mla_up_proj', latentUpParameters(job)) / hiddenSize;
-      return {
-        products: width > 0 ? [product(job, { rows: tokensOf(job), inner: hiddenSize, width })] : [],
-        attentionFlops: again('core_attn', whole.attentionFlops),
-        movedBytes: norm + again('core_attn', scoreBytes(job)),
-        starts: 0,
-      };
-    }
-    case 'mlp':
-      return recomputes(job, 'mlp') ? whole : nothing;
-    case 'moe':
-      return recomputes(job, 'moe') ? whole : { ...nothing, ...expertsAgain(job, norm) };
-    case 'mamba':
-      return nothing;
+  if (recomputes(job, block)) {
+    return whole;
   }
-}
-
-/** Of experts that are not recomputed whole: their activation functions, and the shared ones. */
-function expertsAgain(job: CostJob, norm: number): Pick<Work, 'products' | 'movedBytes'> {
-  const { model, degrees } = job;
-  const shared = recomputes(job, 'shared_experts') ? (model.moe?.sharedFfnHiddenSize ?? 0) : 0;
+  const again = (module: string, of: Block, amount: number) => (block === of && recomputes(job, module) ? amount : 0);
   const tokens = tokensOf(job);
-  const routed = (tokens / sequenceSpread(job)) * (model.moe?.topk ?? 0);
-  const activation = recomputes(job, 'moe_act') ? 6 * routed * (model.moe?.ffnHiddenSize ?? 0) : 0;
+  const width = again('mla_up_proj', 'attention', latentUpParameters(job)) / hiddenSize;
+  const routed = ((moe?.topk ?? 0) * tokens) / sequenceSpread(job);
   return {
-    products: feedForward(job, tokens, shared / degrees.tp),
-    movedBytes: norm + activation,
+    products: [
+      ...(width > 0 ? [product(job, { rows: tokens, inner: hiddenSize, width })] : []),
+      ...feedForward(job, tokens, again('shared_experts', 'moe', moe?.sharedFfnHiddenSize ?? 0) / job.degrees.tp),
+    ],
+    attentionFlops: again('core_attn', 'attention', whole.attentionFlops),
+    movedBytes:
+      // a norm reads its input and writes its output
+      (recomputes(job, 'layernorm') ? hiddenMoved(job) / 4 : 0) +
+      again('core_attn', 'attention', scoreBytes(job)) +
+      again('moe_act', 'moe', 6 * routed * (moe?.ffnHiddenSize ?? 0)),
+    starts: 0,
   };
 }
 

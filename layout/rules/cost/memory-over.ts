@@ -1,6 +1,6 @@
 import { costJobs } from '../../cost/fromLayout';
 import type { CostJob } from '../../cost/job';
-import { keyEdits, type SectionName } from '../../cost/keyChanges';
+import { type KeyChange, keyChanges, keyEdits, recomputeChanges } from '../../cost/keyChanges';
 import { fullestOf, memoryOf, type StageMemory } from '../../cost/memory';
 import type { Fix } from '../../diagnostic';
 import { gibibytes } from '../../format/quantities';
@@ -69,18 +69,9 @@ function waysOut(facts: LayoutFacts, job: CostJob, memory: number): (Fix | null)
   const optimizer = { ...job.optimizer, distributed: true };
   const shard = !job.optimizer.distributed && fits({ optimizer });
   const full = job.recompute.granularity !== 'full' && fits({ recompute: { granularity: 'full', layers: null } });
-  const write = (title: string, section: SectionName, keys: Readonly<Record<string, string>>) =>
-    suggestion(
-      title,
-      keyEdits(
-        facts,
-        Object.entries(keys).map(([key, value]) => ({ section, key, value })),
-      ) ?? [null],
-    );
+  const write = (title: string, changes: readonly KeyChange[]) => suggestion(title, keyEdits(facts, changes) ?? [null]);
   return [
-    shard ? write('Use the distributed optimizer', 'optimizer', { use_distributed_optimizer: 'true' }) : null,
-    full && !facts.root.recompute.written
-      ? write('Recompute all layers', 'recompute', { granularity: 'full', method: 'uniform', num_layers: '1' })
-      : null,
+    shard ? write('Use the distributed optimizer', keyChanges('optimizer', { use_distributed_optimizer: true })) : null,
+    full && !facts.root.recompute.written ? write('Recompute all layers', recomputeChanges('full')) : null,
   ];
 }

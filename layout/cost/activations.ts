@@ -158,9 +158,8 @@ function mamba({ model, degrees }: CostJob, tokens: number): number {
   if (!model.mamba) {
     return 0;
   }
-  const { numHeads, headDim, numGroups, stateDim } = model.mamba;
-  const inner = numHeads * headDim;
-  const projected = 2 * inner + 2 * numGroups * stateDim + numHeads;
+  const { numHeads, inner, states } = model.mamba;
+  const projected = 2 * inner + states + numHeads;
   // the projection, what the convolution makes of it, and the scan's output
-  return (HALF * tokens * (projected + inner + 2 * numGroups * stateDim + inner)) / degrees.tp;
+  return (HALF * tokens * (projected + inner + states + inner)) / degrees.tp;
 }

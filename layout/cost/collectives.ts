@@ -24,12 +24,13 @@ import { vocabularyParameters } from './parameters';
 import { stageParameters, trainedParameters } from './states';
 
 /**
- * What a collective may run behind.
+ * What a collective may run behind, the narrowest first: what may run behind all computation takes what the others leave.
  * - `attention`: the attention core of its pass; `products`: the matrix products of its pass
  * - `compute`: all that the stage computes
  * - `last-backward`, `first-forward`: that pass of one micro-batch, but for the last bucket of gradients and the first of parameters
  */
-export type HiddenBehind = 'nothing' | 'attention' | 'products' | 'compute' | 'last-backward' | 'first-forward';
+export const HIDDEN_BEHIND = ['nothing', 'attention', 'products', 'last-backward', 'first-forward', 'compute'] as const;
+export type HiddenBehind = (typeof HIDDEN_BEHIND)[number];
 
 /** One kind of communication of one pipeline rank: who, what, how often, and what may hide it. */
 export interface Collective extends Sent {

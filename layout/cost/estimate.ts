@@ -1,6 +1,6 @@
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs, type JobOfLayout } from './fromLayout';
-import { type CostJob, microbatches } from './job';
+import { microbatches, tokensPerSecond } from './job';
 import { memoryOf, type StageMemory } from './memory';
 import { stepTime, timeInterval } from './time';
 import { type Traffic, trafficOf } from './traffic';
@@ -57,7 +57,7 @@ function estimateOfJobs(jobs: readonly JobOfLayout[]): EstimateResult {
       perStage: known.flatMap(stagesOf),
       traffic: known.flatMap(({ module, job }) => trafficOf(job).map((traffic) => ({ module, ...traffic }))),
       ...timeOf(known),
-      gpuMemoryBytes: gpuMemory(known),
+      gpuMemoryBytes: known[0]?.job.hardware.gpu.memoryBytes || null,
       missing,
       assumed: [...new Set(known.flatMap(({ assumed }) => assumed))],
     },
@@ -83,18 +83,9 @@ function timeOf(jobs: readonly KnownJob[]): Pick<Estimate, 'pipeline' | 'stepTim
     return { pipeline: null, stepTimeS: null, throughput: null };
   }
   const { seconds, bubble, mfu } = stepTime(only.job);
-  const { tp, cp, pp, dp } = only.job.degrees;
-  const ranks = tp * cp * pp * dp;
   return {
     pipeline: { microbatches: microbatches(only.job), bubble },
-    throughput: only.isTimed ? { tokensPerSecondPerGpu: tokensOfStep(only.job) / seconds / ranks, mfu } : null,
+    throughput: only.isTimed ? { tokensPerSecondPerGpu: tokensPerSecond(only.job, seconds), mfu } : null,
     stepTimeS: only.isTimed ? { median: seconds, interval: timeInterval(only.job, seconds) } : null,
   };
-}
-
-const tokensOfStep = ({ batch, sequence }: CostJob): number => batch.global * sequence.length;
-
-function gpuMemory(jobs: readonly KnownJob[]): number | null {
-  const bytes = jobs[0]?.job.hardware.gpu.memoryBytes ?? 0;
-  return bytes > 0 ? bytes : null;
 }

@@ -1,6 +1,6 @@
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
-import { type CostJob, microbatches } from './job';
+import { type CostJob, microbatches, ranksOf } from './job';
 
 /** A way to continue after GPUs have failed. */
 export interface FailureAnswer {
@@ -23,7 +23,7 @@ export interface FailureAnswer {
  */
 export function failureAnswers(job: CostJob, failed: number): readonly FailureAnswer[] {
   const { tp, cp, pp, dp } = job.degrees;
-  const world = tp * cp * pp * dp;
+  const world = ranksOf(job);
   const replica = tp * cp * pp;
   const hit = Math.min(failed, dp);
   const answer = (name: FailureAnswer['answer'], kept: number | null, idle: number, lost: number): FailureAnswer => ({

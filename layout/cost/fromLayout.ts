@@ -30,25 +30,22 @@ import {
 import { MEGATRON } from './time';
 
 /** A job made of a layout file, or the reason why there is none. */
-export type JobOfLayout =
+export type JobOfLayout = {
+  /** The module's name; null for `parallelism`. */
+  readonly module: string | null;
+  /** Keys that it lacks, or that would narrow the estimate. */
+  readonly missing: readonly string[];
+} & (
   | {
       readonly ok: true;
-      /** The module's name; null for `parallelism`. */
-      readonly module: string | null;
       readonly job: CostJob;
       /** Whether there is a time: the kind of GPU is known, and the network where the job uses it. */
       readonly isTimed: boolean;
-      /** Keys that would narrow the estimate. */
-      readonly missing: readonly string[];
       /** What was assumed where the file says nothing. */
       readonly assumed: readonly string[];
     }
-  | {
-      readonly ok: false;
-      readonly module: string | null;
-      readonly reason: string;
-      readonly missing: readonly string[];
-    };
+  | { readonly ok: false; readonly reason: string }
+);
 
 /** The jobs of a layout, one a module that has a model. The file must have no errors. A rule and a scoreboard ask for the same ones. */
 export const costJobs = memoizeRecent((facts: LayoutFacts): readonly JobOfLayout[] =>
@@ -674,10 +671,7 @@ function mamba(model: ModelSection | undefined, hiddenSize: number): MambaShape 
     return null;
   }
   const headDim = model.mamba_head_dim.value ?? 64;
-  return {
-    numHeads: model.mamba_num_heads.value ?? (2 * hiddenSize) / headDim,
-    headDim,
-    numGroups: model.mamba_num_groups.value ?? 8,
-    stateDim: model.mamba_state_dim.value ?? 128,
-  };
+  const numHeads = model.mamba_num_heads.value ?? (2 * hiddenSize) / headDim;
+  const states = 2 * (model.mamba_num_groups.value ?? 8) * (model.mamba_state_dim.value ?? 128);
+  return { numHeads, inner: numHeads * headDim, states };
 }

@@ -18,10 +18,8 @@ interface GpuRow {
   /** GPUs that reach one another over `link`, where that is not the node. */
   readonly domain?: number;
   readonly tflops: Readonly<Record<ComputeType, number>>;
-  /** Public repository or page that states the figures. */
+  /** Public repository or page that states the figures, and of which figures none was found. */
   readonly source: string;
-  /** Figures for which no public source was found. */
-  readonly unsourced?: string;
   /** Other names, as a pattern of whole words. */
   readonly also?: RegExp;
   /** What kernels reach in units of 10^12 operations; left out: nobody measured it. */
@@ -136,8 +134,7 @@ const ROWS: readonly GpuRow[] = [
     network: 25,
     tflops: HOPPER,
     source:
-      'memory of 96 GiB nishikiout.net 2023-08-09, products as H100; network card eth-cscs/cscs-docs, one Slingshot 11 a GPU',
-    unsourced: 'memory of 144 GiB, link',
+      'memory of 96 GiB nishikiout.net 2023-08-09, products as H100; network card eth-cscs/cscs-docs, one Slingshot 11 a GPU; none found for memory of 144 GiB, link',
     reached: H100_REACHED,
   },
   {
@@ -223,8 +220,7 @@ const ROWS: readonly GpuRow[] = [
     memory: [[24, 1008]],
     link: 32,
     tflops: { fp32: 83, bf16: 165, fp16: 165, fp8: 330, fp4: 330 },
-    source: 'lamonoai/gpumap, with fp32 accumulation; PCIe 4.0 x16',
-    unsourced: 'fp8',
+    source: 'lamonoai/gpumap, with fp32 accumulation; PCIe 4.0 x16; none found for fp8',
     also: /^(rtx)?4090d?$/,
   },
   {
@@ -240,8 +236,8 @@ const ROWS: readonly GpuRow[] = [
     memory: [[64, 1600]],
     link: 150,
     tflops: { fp32: 47.9, bf16: 191.5, fp16: 191.5, fp8: 191.5, fp4: 191.5 },
-    source: 'pytorch/torchtitan tools/utils.py, one of two devices; an MI250 has fewer units',
-    unsourced: 'memory, link, fp32',
+    source:
+      'pytorch/torchtitan tools/utils.py, one of two devices; an MI250 has fewer units; none found for memory, link, fp32',
     also: /^mi250$/,
   },
   {
@@ -251,8 +247,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: CDNA3,
     source:
-      'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py; network card AMD-AGI/Primus glossary (Pollara 400)',
-    unsourced: 'link, fp32',
+      'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py; network card AMD-AGI/Primus glossary (Pollara 400); none found for link, fp32',
     also: /^mi300$/,
   },
   {
@@ -261,8 +256,8 @@ const ROWS: readonly GpuRow[] = [
     link: 448,
     network: 50,
     tflops: CDNA3,
-    source: 'AMD-AGI/Primus sdpa_simulator.py; network card AMD-AGI/Primus glossary (Pollara 400)',
-    unsourced: 'link, fp32',
+    source:
+      'AMD-AGI/Primus sdpa_simulator.py; network card AMD-AGI/Primus glossary (Pollara 400); none found for link, fp32',
     also: /^mi325$/,
   },
   {
@@ -271,8 +266,8 @@ const ROWS: readonly GpuRow[] = [
     link: 537,
     network: 50,
     tflops: { fp32: 144, bf16: 2300, fp16: 2300, fp8: 4600, fp4: 9200 },
-    source: 'gangliao.me, AMD GPU architecture; AMD-AGI/Primus; network card AMD-AGI/Primus glossary (Pollara 400)',
-    unsourced: 'link, fp32',
+    source:
+      'gangliao.me, AMD GPU architecture; AMD-AGI/Primus; network card AMD-AGI/Primus glossary (Pollara 400); none found for link, fp32',
     also: /^mi350$/,
   },
   {
@@ -282,8 +277,7 @@ const ROWS: readonly GpuRow[] = [
     network: 50,
     tflops: { fp32: 157, bf16: 2500, fp16: 2500, fp8: 5000, fp4: 10000 },
     source:
-      'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py; network card AMD-AGI/Primus glossary (Pollara 400)',
-    unsourced: 'link, fp32',
+      'AMD-AGI/Primus sdpa_simulator.py; pytorch/torchtitan tools/utils.py; network card AMD-AGI/Primus glossary (Pollara 400); none found for link, fp32',
     also: /^mi355$/,
   },
   {
@@ -292,8 +286,8 @@ const ROWS: readonly GpuRow[] = [
     link: 525,
     network: 75,
     tflops: { fp32: 229, bf16: 1835, fp16: 1835, fp8: 1835, fp4: 1835 },
-    source: 'Intel, Hot Chips 2024: 24 ports of 200 Gb/s, of which 3 leave the node',
-    unsourced: 'split of the ports, fp32',
+    source:
+      'Intel, Hot Chips 2024: 24 ports of 200 Gb/s, of which 3 leave the node; none found for split of the ports, fp32',
     also: /^(gaudi3|hl3\d\d)$/,
   },
   {
@@ -304,8 +298,7 @@ const ROWS: readonly GpuRow[] = [
     ],
     link: 196,
     tflops: { fp32: 75, bf16: 320, fp16: 320, fp8: 320, fp4: 320 },
-    source: 'ArthurChiao, GPU data sheets',
-    unsourced: 'memory bandwidth, fp32',
+    source: 'ArthurChiao, GPU data sheets; none found for memory bandwidth, fp32',
     also: /^(ascend)?910b[1-4]?$/,
   },
 ];
@@ -430,11 +423,11 @@ export function nearestGpus(name: string): readonly string[] {
 
 /** The table of GPUs with their sources, in Markdown. */
 export function gpusMarkdown(): string {
-  const rows = ROWS.map(({ name, memory, link, network, domain, tflops, source, unsourced, reached }) => {
+  const rows = ROWS.map(({ name, memory, link, network, domain, tflops, source, reached }) => {
     const sizes = memory.map(([gib, bandwidth]) => `${gib} at ${bandwidth}`).join(', ');
     const flops = [tflops.bf16, tflops.fp8, tflops.fp4].join(' / ');
     const share = reached ? 'yes' : 'no';
-    return `| ${name} | ${sizes} | ${flops} | ${link}${domain ? ` (${domain} GPUs)` : ''} | ${network ?? 'unknown'} | ${share} | ${source} | ${unsourced ?? ''} |`;
+    return `| ${name} | ${sizes} | ${flops} | ${link}${domain ? ` (${domain} GPUs)` : ''} | ${network ?? 'unknown'} | ${share} | ${source} |`;
   });
   return `## GPUs
 
@@ -442,8 +435,8 @@ Names that \`cluster.gpu\` takes: dense operations, one direction of each link. 
 the first one listed. A GPU without measured runs is estimated by the table alone. Where the network card is unknown, the time of a job on
 several nodes needs \`cluster.network_bandwidth\`.
 
-| name | memory in GiB, at GB/s | TFLOPS of bf16 / fp8 / fp4 | link in GB/s | network card in GB/s | measured runs | source | no source found for |
-| --- | --- | --- | --- | --- | --- | --- | --- |
+| name | memory in GiB, at GB/s | TFLOPS of bf16 / fp8 / fp4 | link in GB/s | network card in GB/s | measured runs | source |
+| --- | --- | --- | --- | --- | --- | --- |
 ${rows.join('\n')}
 `;
 }

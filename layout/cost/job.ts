@@ -11,7 +11,11 @@ export interface CostJob {
   readonly degrees: CostDegrees;
   /** What each pipeline rank holds, pipeline rank 0 first; of each its model chunks, virtual stage 0 first. */
   readonly stages: readonly (readonly Chunk[])[];
-  readonly batch: CostBatch;
+  readonly batch: {
+    /** Sequences in one micro-batch of one replica, and in one optimizer step. */
+    readonly micro: number;
+    readonly global: number;
+  };
   readonly sequence: CostSequence;
   readonly optimizer: CostOptimizer;
   readonly recompute: Recompute;
@@ -100,12 +104,11 @@ export interface ExpertShape {
   readonly sharedFfnHiddenSize: number;
 }
 
-/** A Mamba-2 mixer (megatron/core/ssm/mamba_mixer.py). */
+/** A Mamba-2 mixer (megatron/core/ssm/mamba_mixer.py): its heads, and how wide they and the states of all groups are together. */
 export interface MambaShape {
   readonly numHeads: number;
-  readonly headDim: number;
-  readonly numGroups: number;
-  readonly stateDim: number;
+  readonly inner: number;
+  readonly states: number;
 }
 
 export interface CostDegrees {
@@ -116,13 +119,6 @@ export interface CostDegrees {
   readonly ep: number;
   readonly exptTp: number;
   readonly exptDp: number;
-}
-
-interface CostBatch {
-  /** Sequences in one micro-batch of one replica. */
-  readonly micro: number;
-  /** Sequences in one optimizer step. */
-  readonly global: number;
 }
 
 export interface CostSequence {
@@ -223,6 +219,13 @@ export interface GpuKind {
 export function recomputes({ recompute }: CostJob, module: string): boolean {
   return recompute.granularity === 'selective' && recompute.modules.includes(module);
 }
+
+/** Ranks of a job. */
+export const ranksOf = ({ degrees: { tp, cp, pp, dp } }: WeightJob): number => tp * cp * pp * dp;
+
+/** Tokens that a GPU trains on in a second. @param seconds of one step */
+export const tokensPerSecond = (job: CostJob, seconds: number): number =>
+  (job.batch.global * job.sequence.length) / seconds / ranksOf(job);
 
 /** Micro-batches that one replica runs in a step. */
 export function microbatches({ batch, degrees }: CostJob): number {

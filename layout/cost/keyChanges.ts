@@ -62,11 +62,15 @@ function sectionEdits(
   if (stays.length === 0 && set.length === 0) {
     return written.length === 0 ? [] : [removeField(text, map)];
   }
-  const isNew = ({ key }: KeyChange) => !map.value?.[key]?.written;
+  const added = set.filter(({ key }) => !map.value?.[key]?.written);
   if (text[map.span.start] === '{' && stays.length < written.length) {
-    return [rewritten(text, map, { stays, set, added: set.filter(isNew) })];
+    // one edit: those that remove neighbours would overlap at their commas
+    const kept = stays.map(([key, { keySpan, span }]) => {
+      const change = set.find((one) => one.key === key);
+      return change ? line(change) : text.slice(keySpan.start, span.end);
+    });
+    return [{ span: map.span, newText: `{${[...kept, ...added.map(line)].join(', ')}}` }];
   }
-  const added = set.filter(isNew);
   return [
     ...changes.flatMap(({ key, value }) => {
       const field = map.value?.[key];
@@ -77,23 +81,6 @@ function sectionEdits(
     }),
     ...(added.length > 0 ? [appendAll(text, map, added)] : []),
   ];
-}
-
-/** A map in braces without some of its keys, as one edit: those that remove neighbours would overlap at their commas. */
-function rewritten(
-  text: string,
-  map: Field<unknown>,
-  keys: {
-    readonly stays: readonly (readonly [string, Field<unknown>])[];
-    readonly set: readonly KeyChange[];
-    readonly added: readonly KeyChange[];
-  },
-): Edit {
-  const kept = keys.stays.map(([key, { keySpan, span }]) => {
-    const change = keys.set.find((one) => one.key === key);
-    return change ? line(change) : text.slice(keySpan.start, span.end);
-  });
-  return { span: map.span, newText: `{${[...kept, ...keys.added.map(line)].join(', ')}}` };
 }
 
 const line = ({ key, value }: KeyChange) => `${key}: ${value}`;

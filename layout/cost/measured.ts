@@ -5,9 +5,10 @@ import { median } from '../median';
 import { nvlinkDomainOf } from '../topology/nvlinkDomain';
 import type { Estimate } from './estimate';
 import { fewestInDomain } from './groupPlacement';
-import { type KeyChange, keyChanges, keyEdits } from './keyChanges';
+import { keyChanges, keyEdits } from './keyChanges';
 import { fullestOf } from './memory';
 import { startsOf } from './time';
+import type { Tier } from './traffic';
 
 /** How far a run lies from the estimate of its layout: measured over estimated, null where the log does not tell it. */
 export interface Calibrated {
@@ -47,18 +48,15 @@ export interface MeasuredLink {
   readonly latencySeconds: number | null;
 }
 
-/** The links of one GPU; null where no group says them. */
-export interface MeasuredLinks {
-  readonly nvlink: MeasuredLink | null;
-  readonly network: MeasuredLink | null;
-}
-
 /**
- * The links, from what groups reached at every payload. A group that leaves its NVLink domain shares the network cards of the members that
+ * The links of a GPU, from what groups reached at every payload; null for those that no group says. A group that leaves its NVLink domain shares the network cards of the members that
  * it has in one.
  * @param domain GPUs in an NVLink domain
  */
-export function measuredLinks(groups: readonly MeasuredGroup[], domain: number): MeasuredLinks {
+export function measuredLinks(
+  groups: readonly MeasuredGroup[],
+  domain: number,
+): Readonly<Record<Tier, MeasuredLink | null>> {
   const calls = groups
     .filter(({ ranks }) => ranks.length > 1)
     .map(({ ranks, bytes, busBytesPerSecond }) => {
@@ -116,12 +114,14 @@ export function withMeasuredLinks(text: string, groups: readonly MeasuredGroup[]
   if (!facts || perNode === undefined) {
     return null;
   }
-  const { nvlink, network } = measuredLinks(groups, nvlinkDomainOf(facts.root, facts.world.size ?? perNode, perNode));
-  const changes = (name: 'nvlink' | 'network', link: MeasuredLink | null): readonly KeyChange[] =>
-    keyChanges('cluster', {
-      ...(link && { [`${name}_bandwidth`]: `${(link.bytesPerSecond / 1e9).toPrecision(4)}GB` }),
-      ...(link?.latencySeconds != null && { [`${name}_latency`]: `${(1e6 * link.latencySeconds).toPrecision(3)}us` }),
+  const links = measuredLinks(groups, nvlinkDomainOf(facts.root, facts.world.size ?? perNode, perNode));
+  const changes = (['nvlink', 'network'] as const).flatMap((name) => {
+    const { bytesPerSecond, latencySeconds = null } = links[name] ?? {};
+    return keyChanges('cluster', {
+      ...(bytesPerSecond && { [`${name}_bandwidth`]: `${(bytesPerSecond / 1e9).toPrecision(4)}GB` }),
+      ...(latencySeconds !== null && { [`${name}_latency`]: `${(1e6 * latencySeconds).toPrecision(3)}us` }),
     });
-  const edits = keyEdits(facts, [...changes('nvlink', nvlink), ...changes('network', network)]);
+  });
+  const edits = keyEdits(facts, changes);
   return edits && applyEdits(text, edits);
 }

@@ -2,7 +2,7 @@ import { memoizeRecent } from '../memoize';
 import { logitBytes, recomputedLayer, stageActivations } from './activations';
 import { stageCollectives } from './collectives';
 import { type GroupPlacements, groupPlacements } from './groupPlacement';
-import { type CostJob, shapeOf } from './job';
+import { type CostJob, ranksOf, shapeOf } from './job';
 import { stateBytes, unshardedBytes, updatedParameters } from './states';
 
 /** What one rank of a pipeline stage holds, in bytes. */
@@ -75,9 +75,8 @@ function stageMemory(job: CostJob, stage: number, groups: number): StageMemory {
  * of the gradients (megatron/core/optimizer/clip_grads.py).
  */
 function communicators(job: CostJob, stage: number, placements: GroupPlacements): number {
-  const { tp, cp, pp, dp } = job.degrees;
   const groups = new Set(stageCollectives(job, stage, placements).map(({ group }) => group));
-  return groups.size + (tp * cp * pp * dp > 1 ? 1 : 0);
+  return groups.size + (ranksOf(job) > 1 ? 1 : 0);
 }
 
 /** The stage that needs most, with its place; the first of several. */

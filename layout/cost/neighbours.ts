@@ -7,6 +7,7 @@ import { virtualSize } from '../topology/stages';
 import { type Estimate, estimateOf } from './estimate';
 import { type KeyChange, keyChanges, keyEdits, recomputeChanges } from './keyChanges';
 import { fullestOf } from './memory';
+import type { Tier } from './traffic';
 
 /** What a scoreboard shows of one layout. */
 export interface Score {
@@ -58,16 +59,15 @@ export function scoreOf(checked: Checked): Score | null {
 /** What a scoreboard shows of an estimate. */
 export function scoreFrom(estimate: Estimate): Score {
   const fullest = fullestOf(estimate.perStage);
-  const sent = (tier: 'nvlink' | 'network') =>
-    estimate.traffic.filter((one) => one.tier === tier).reduce((sum, { bytesPerStep }) => sum + bytesPerStep, 0);
+  const { nvlink, network } = sentBy(estimate);
   return {
     totalBytes: fullest?.totalBytes ?? 0,
     totalInterval: fullest?.totalInterval ?? [0, 0],
     gpuBytes: estimate.gpuMemoryBytes,
     seconds: estimate.stepTimeS?.median ?? null,
     secondsInterval: estimate.stepTimeS?.interval ?? null,
-    nvlinkBytes: sent('nvlink'),
-    networkBytes: sent('network'),
+    nvlinkBytes: nvlink,
+    networkBytes: network,
     bubble: estimate.pipeline?.bubble ?? null,
     tokensPerSecondPerGpu: estimate.throughput?.tokensPerSecondPerGpu ?? null,
     mfu: estimate.throughput?.mfu ?? null,
@@ -171,26 +171,23 @@ function reasonOf(now: Estimate, then: Estimate): string {
 
 /** The group with most traffic of those that take the network now, or no longer; null where none does. */
 function linkReason(now: Estimate, then: Estimate): string | null {
-  const [before, after] = [bytesByGroup(now), bytesByGroup(then)];
-  const changed = [...after].flatMap(([group, { nvlink, network }]) => {
-    const old = before.get(group);
-    const leaves = old && old.network === 0 && old.nvlink > 0 && network > 0;
-    const returns = old && old.network > 0 && network === 0 && nvlink > 0;
-    return leaves || returns ? [{ group, bytes: nvlink + network, leaves }] : [];
+  const changed = [...new Set(then.traffic.map(({ group }) => group))].flatMap((group) => {
+    const [before, after] = [sentBy(now, group), sentBy(then, group)];
+    const leaves = before.network === 0 && before.nvlink > 0 && after.network > 0;
+    const returns = before.network > 0 && after.network === 0 && after.nvlink > 0;
+    return leaves || returns ? [{ group, bytes: after.nvlink + after.network, leaves }] : [];
   });
   const [largest] = changed.toSorted((a, b) => b.bytes - a.bytes);
   return largest ? `${largest.group} ${largest.leaves ? 'takes the network now' : 'stays on NVLink now'}.` : null;
 }
 
-function bytesByGroup({
-  traffic,
-}: Estimate): ReadonlyMap<string, { readonly nvlink: number; readonly network: number }> {
-  const sums = new Map<string, { nvlink: number; network: number }>();
-  for (const { group, tier, bytesPerStep } of traffic) {
-    const sum = sums.get(group) ?? { nvlink: 0, network: 0 };
-    sums.set(group, { ...sum, [tier]: sum[tier] + bytesPerStep });
+/** Bytes that a rank sends in a step by link, in one group or in all. */
+function sentBy({ traffic }: Estimate, group?: string): Readonly<Record<Tier, number>> {
+  const sum = { nvlink: 0, network: 0 };
+  for (const row of traffic.filter((one) => group === undefined || one.group === group)) {
+    sum[row.tier] += row.bytesPerStep;
   }
-  return sums;
+  return sum;
 }
 
 /** Smaller differences are not worth a word, as a share. */

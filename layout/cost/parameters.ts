@@ -34,12 +34,10 @@ export function shapeParameters(job: WeightJob, shape: StageShape): ParameterCou
   const { model, degrees } = job;
   const { hiddenSize } = model;
   const norm = normParameters(model);
-  const vocabulary = vocabularyParameters(job);
-  const alone = job.stages.length === 1;
   const ends =
-    (shape.embedding ? vocabulary + model.learnedPositions * hiddenSize : 0) +
-    // a tied output layer is a copy of the embedding where the two lie on different stages
-    (shape.loss ? norm + (model.untied || !alone ? vocabulary : 0) : 0) +
+    vocabularies(job, shape) * vocabularyParameters(job) +
+    (shape.embedding ? model.learnedPositions * hiddenSize : 0) +
+    (shape.loss ? norm : 0) +
     // two norms and the projection of [hidden, embedding] to hidden (megatron/core/transformer/multi_token_prediction.py)
     shape.mtp * (3 * norm + (2 * hiddenSize * hiddenSize) / degrees.tp);
   return {
@@ -47,6 +45,10 @@ export function shapeParameters(job: WeightJob, shape: StageShape): ParameterCou
     expert: sumOfBlocks(shape, (block) => blockParameters(job, block).expert),
   };
 }
+
+/** Word embeddings and output layers on a pipeline rank; a tied one is a copy where the two lie on different stages. */
+export const vocabularies = ({ model, stages }: WeightJob, { embedding, loss }: StageShape): number =>
+  Number(embedding) + Number(loss && (model.untied || stages.length > 1));
 
 /** Parameters of the word embedding, or of the output layer, on one rank. */
 export function vocabularyParameters({ model, degrees }: WeightJob): number {
@@ -110,20 +112,16 @@ function feedForward(model: CostModel, width: number, tp: number): number {
   return (h * up + width * h) / tp + (bias ? up / tp + h : 0);
 }
 
-/** Parameters of the shared experts of one layer on one rank. */
-export function sharedExpertParameters({ model, degrees }: WeightJob): number {
-  const width = model.moe?.sharedFfnHiddenSize ?? 0;
-  return width > 0 ? feedForward(model, width, degrees.tp) : 0;
-}
-
 function mixture(job: WeightJob, norm: number): ParameterCount {
   const { model, degrees } = job;
   const { hiddenSize: h, moe } = model;
   if (!moe) {
     return { dense: norm, expert: 0 };
   }
+  const width = moe.sharedFfnHiddenSize;
+  const shared = width > 0 ? feedForward(model, width, degrees.tp) : 0;
   return {
-    dense: norm + h * moe.numExperts + sharedExpertParameters(job),
+    dense: norm + h * moe.numExperts + shared,
     expert: (moe.numExperts / degrees.ep) * feedForward(model, moe.ffnHiddenSize, degrees.exptTp),
   };
 }
@@ -132,9 +130,7 @@ function mamba({ hiddenSize: h, mamba: shape }: CostModel, tp: number): number {
   if (!shape) {
     return 0;
   }
-  const { numHeads, headDim, numGroups, stateDim } = shape;
-  const inner = numHeads * headDim;
-  const states = 2 * numGroups * stateDim;
+  const { numHeads, inner, states } = shape;
   const convolution = 5 * (inner + states);
   return (h * (2 * inner + states + numHeads) + convolution + 3 * numHeads + inner + inner * h) / tp;
 }

@@ -4,22 +4,37 @@ import { divisors } from '../rules/numbers';
 import { atOnce } from '../steps';
 import type { LayoutFacts } from '../topology/facts';
 import { costJobs } from './fromLayout';
-import { type Block, type Chunk, type CostDegrees, type CostJob, microbatches, type Recompute, shapeOf } from './job';
+import {
+  type Block,
+  type Chunk,
+  type CostDegrees,
+  type CostJob,
+  microbatches,
+  type Recompute,
+  ranksOf,
+  shapeOf,
+  tokensPerSecond,
+} from './job';
 import { type KeyChange, keyChanges, keyEdits, recomputeChanges } from './keyChanges';
 import { fullestOf, memoryOf } from './memory';
 import { stateBytes } from './states';
 import { stepTime, timeInterval } from './time';
 
-/** A layout with what it costs. */
-export interface PlannedLayout {
-  readonly gpus: number;
-  /** The kind of GPU, as the file or the wish names it. */
-  readonly gpu: string;
+/** What a plan decides. */
+interface Choices {
   readonly degrees: CostDegrees;
   /** Model chunks a stage; 1 without interleaving. */
   readonly vpp: number;
   readonly micro: number;
-  readonly recompute: 'none' | 'selective' | 'full';
+  readonly microbatches: number;
+  readonly recompute: Recompute['granularity'];
+}
+
+/** A layout with what it costs. */
+export interface PlannedLayout extends Choices {
+  readonly gpus: number;
+  /** The kind of GPU, as the file or the wish names it. */
+  readonly gpu: string;
   /** Seconds of one optimizer step, with their range. */
   readonly seconds: number;
   readonly secondsInterval: readonly [number, number];
@@ -27,7 +42,6 @@ export interface PlannedLayout {
   /** What the fullest stage needs of its GPU, in bytes, with its range. */
   readonly totalBytes: number;
   readonly totalInterval: readonly [number, number];
-  readonly microbatches: number;
   /** Layouts of one group are as quick as one another: their step times lie within the error of the estimate. The quickest of a machine is 1. */
   readonly group: number;
   /** What speaks for it in its group. */
@@ -161,7 +175,6 @@ export interface Base {
   readonly checked: Checked;
   readonly job: CostJob;
   readonly world: number;
-  readonly memoryBytes: number;
   readonly gpu: string;
 }
 
@@ -204,8 +217,7 @@ export function baseOf(text: string): Base | { readonly reason: string } {
   if (!made.ok) {
     return { reason: made.reason };
   }
-  const { memoryBytes } = made.job.hardware.gpu;
-  if (made.missing.includes('cluster.gpu') || memoryBytes === 0) {
+  if (made.missing.includes('cluster.gpu') || made.job.hardware.gpu.memoryBytes === 0) {
     return { reason: '`cluster.gpu` names the kind of GPU; without it nothing can be said to fit' };
   }
   if (!made.isTimed) {
@@ -215,7 +227,7 @@ export function baseOf(text: string): Base | { readonly reason: string } {
     };
   }
   const gpu = facts.root.cluster.value?.gpu.value ?? made.job.hardware.gpu.name;
-  return { checked, job: made.job, world, memoryBytes, gpu };
+  return { checked, job: made.job, world, gpu };
 }
 
 const isFsdp = ({ root }: LayoutFacts): boolean =>
@@ -269,8 +281,9 @@ function* candidateSteps(
   base: Base,
   { risk = false, timeFactor = 1 }: PlanWish,
 ): Generator<undefined, { readonly tried: number; readonly fitting: readonly Candidate[] }> {
-  const { tried, grids } = yield* searchSteps(base, { mostBytes: base.memoryBytes, timeFactor });
-  const fits = ({ totalInterval }: Candidate) => risk || totalInterval[1] <= base.memoryBytes;
+  const { memoryBytes } = base.job.hardware.gpu;
+  const { tried, grids } = yield* searchSteps(base, { mostBytes: memoryBytes, timeFactor });
+  const fits = ({ totalInterval }: Candidate) => risk || totalInterval[1] <= memoryBytes;
   const quickest = (grid: readonly Candidate[]) => grid.filter(fits).toSorted((a, b) => a.seconds - b.seconds)[0];
   return { tried, fitting: grids.map(quickest).filter((one) => one !== undefined) };
 }
@@ -456,9 +469,7 @@ export function plannedLayout(base: Base, { job, ...cost }: Candidate): PlannedL
 }
 
 /** What a plan decides for a job. */
-export const choicesOf = (
-  job: CostJob,
-): Pick<PlannedLayout, 'degrees' | 'vpp' | 'micro' | 'microbatches' | 'recompute'> => ({
+export const choicesOf = (job: CostJob): Choices => ({
   degrees: job.degrees,
   vpp: job.stages[0]?.length ?? 1,
   micro: job.batch.micro,
@@ -468,16 +479,14 @@ export const choicesOf = (
 
 /** What a job's layout is called and what it takes, beside its cost. */
 function described(job: CostJob, { gpu, seconds }: { readonly gpu: string; readonly seconds: number }): PlannedLayout {
-  const { tp, cp, pp, dp } = job.degrees;
-  const gpus = tp * cp * pp * dp;
   const memory = fullestOf(memoryOf(job));
   return {
-    gpus,
+    gpus: ranksOf(job),
     gpu,
     ...choicesOf(job),
     seconds,
     secondsInterval: timeInterval(job, seconds),
-    tokensPerSecondPerGpu: (job.batch.global * job.sequence.length) / seconds / gpus,
+    tokensPerSecondPerGpu: tokensPerSecond(job, seconds),
     totalBytes: memory?.totalBytes ?? 0,
     totalInterval: memory?.totalInterval ?? [0, 0],
     group: 0,
@@ -505,17 +514,16 @@ function presentOf(text: string, { timeFactor = 1 }: PlanWish): PlannedLayout | 
 }
 
 /** The sizes that are not 1, and the micro-batches of a step: `tp 8 · pp 4 · dp 2 · 16 x 1`. */
-export function layoutName({
-  degrees,
-  vpp,
-  micro,
-  microbatches,
-}: Pick<PlannedLayout, 'degrees' | 'vpp' | 'micro' | 'microbatches'>): string {
+export function layoutName({ degrees, vpp, micro, microbatches }: Omit<Choices, 'recompute'>): string {
   const { tp, cp, pp, dp, ep, exptTp } = degrees;
   const sizes = Object.entries({ tp, cp, pp, vpp, dp, ep, ...(exptTp === tp ? {} : { expt_tp: exptTp }) });
   const named = sizes.filter(([name, size]) => size > 1 || name === 'tp').map(([name, size]) => `${name} ${size}`);
   return [...named, `${microbatches} x ${micro}`].join(' · ');
 }
+
+/** The same, with what is computed again. */
+export const alternativeName = (choices: Choices): string =>
+  choices.recompute === 'none' ? layoutName(choices) : `${layoutName(choices)} · recompute ${choices.recompute}`;
 
 /** The keys that make a file this job. */
 function changesTo({ degrees, stages, model, batch, recompute, sequence }: CostJob): readonly KeyChange[] {

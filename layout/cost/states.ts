@@ -4,6 +4,7 @@ import {
   blockParameters,
   type ParameterCount,
   shapeParameters,
+  vocabularies,
   vocabularyParameters,
 } from './parameters';
 
@@ -43,7 +44,7 @@ export function stateBytes(job: CostJob, stage: number): number {
   const { optimizer, lora, fsdp } = job;
   const all = stageParameters(job, stage);
   const trained = trainedParameters(job, stage);
-  const vocabulary = vocabularyParameters(job) * vocabularies(job, stage);
+  const vocabulary = vocabularyParameters(job) * vocabularies(job, shapeOf(job, stage));
   const held = (parameters: ParameterCount) => heldOf(job, parameters, fsdp === 'optim_grads_params');
   const spreadsGradients = fsdp === 'optim_grads' || fsdp === 'optim_grads_params';
   return (
@@ -53,12 +54,6 @@ export function stateBytes(job: CostJob, stage: number): number {
     heldOf(job, trained, spreadsGradients) * optimizer.gradBytes +
     updatedParameters(job, stage) * optimizer.stateBytes
   );
-}
-
-/** Word embeddings and output layers on a pipeline rank. */
-function vocabularies(job: CostJob, stage: number): number {
-  const { embedding, loss } = shapeOf(job, stage);
-  return (embedding ? 1 : 0) + (loss && (job.model.untied || job.stages.length > 1) ? 1 : 0);
 }
 
 /** Layers that are whole at a time under FSDP: one that is computed, and one that is gathered or reduced meanwhile. */

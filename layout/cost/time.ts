@@ -1,4 +1,4 @@
-import { type Collective, type HiddenBehind, stageCollectives } from './collectives';
+import { type Collective, HIDDEN_BEHIND, type HiddenBehind, stageCollectives } from './collectives';
 import { type GroupPlacements, groupPlacements, linkSeconds } from './groupPlacement';
 import {
   BLOCKS,
@@ -6,6 +6,7 @@ import {
   blockCount,
   type CostJob,
   microbatches,
+  ranksOf,
   recomputedShare,
   type StageShape,
   shapeOf,
@@ -70,10 +71,6 @@ export const NANOTRON: Calibration = {
   stepSeconds: 1e-3,
 };
 
-/** The calibration of a job: that of the program that runs it. */
-const calibrationOf = ({ program }: Pick<CostJob, 'program'>): Calibration =>
-  program === 'nanotron' ? NANOTRON : MEGATRON;
-
 /**
  * How far measured step times lie from the estimate, as factors, nine times of ten (docs/cost.md): on A100, by which the
  * constants were fitted; on later GPUs; with nanotron, whose runs differ by a factor of ten among themselves; and on GPUs of which no
@@ -100,8 +97,8 @@ export interface StepTime {
   readonly mfu: number;
 }
 
-/** The time of one optimizer step. */
-export function stepTime(job: CostJob, calibration: Calibration = calibrationOf(job)): StepTime {
+/** The time of one optimizer step. @param calibration that of the program that runs the job */
+export function stepTime(job: CostJob, calibration = job.program === 'nanotron' ? NANOTRON : MEGATRON): StepTime {
   const clock = new Clock(job, calibration);
   const count = microbatches(job);
   const stages = clock.stages();
@@ -111,10 +108,9 @@ export function stepTime(job: CostJob, calibration: Calibration = calibrationOf(
   const together = stages.reduce((total, { microbatch }) => total + microbatch, 0);
   const ramp = (together - slowest) / vpp;
   const pipeline = count * slowest + ramp + clock.waits(slowest);
-  const [dataParallel, optimizer] = [most((stage) => stage.dataParallel), most((stage) => stage.optimizer)];
   const links = most((stage) => stage.links);
   // what is hidden behind computation still goes over its link
-  const seconds = Math.max(pipeline + dataParallel + optimizer + calibration.stepSeconds, links);
+  const seconds = Math.max(pipeline + most(({ update }) => update) + calibration.stepSeconds, links);
   const flops = stages.reduce((total, stage) => total + stage.flops, 0) / stages.length;
   return {
     seconds,
@@ -128,9 +124,8 @@ export function stepTime(job: CostJob, calibration: Calibration = calibrationOf(
 interface StageTime {
   /** Forward and backward pass of one micro-batch, with what it waits for. */
   readonly microbatch: number;
-  /** Gradients and parameters between ranks, as far as the step waits for them. */
-  readonly dataParallel: number;
-  readonly optimizer: number;
+  /** Gradients and parameters between ranks, as far as the step waits for them, and the optimizer. */
+  readonly update: number;
   /** What the links need for the bytes of a step at the least. */
   readonly links: number;
   /** Operations of all passes of a step but those that are computed again. */
@@ -190,15 +185,12 @@ class Clock {
   waits(microbatchSeconds: number): number {
     const { degrees, hardware, stages } = this.job;
     const { handOverSecondsPerNode, fullSeconds } = this.calibration;
-    const nodes = Math.ceil((degrees.tp * degrees.cp * degrees.dp * stages.length) / hardware.gpusPerNode);
+    const nodes = Math.ceil(ranksOf(this.job) / hardware.gpusPerNode);
+    const needed = fullSeconds > 0 ? (fullestOf(memoryOf(this.job))?.totalBytes ?? 0) : 0;
+    const isFull = needed > FULL * hardware.gpu.memoryBytes;
     const slots = microbatches(this.job) + stages.length - 1;
     const handOver = stages.length > 1 ? handOverSecondsPerNode * nodes * startsOf(2 * degrees.tp) : 0;
-    return slots * (Math.max(0, handOver - microbatchSeconds) + (fullSeconds > 0 && this.#isFull() ? fullSeconds : 0));
-  }
-
-  #isFull(): boolean {
-    const fullest = fullestOf(memoryOf(this.job));
-    return (fullest?.totalBytes ?? 0) > FULL * this.job.hardware.gpu.memoryBytes;
+    return slots * (Math.max(0, handOver - microbatchSeconds) + (isFull ? fullSeconds : 0));
   }
 
   #stage(stage: number): StageTime {
@@ -209,8 +201,7 @@ class Clock {
     const exposed = this.#exposed(rows, stage, compute);
     return {
       microbatch: compute.microbatch + exposed.ofMicrobatches / count,
-      dataParallel: exposed.ofStep,
-      optimizer: this.#optimizer(stage),
+      update: exposed.ofStep + this.#optimizer(stage),
       links: linkSeconds(this.job.hardware, sentBytes(rows)),
       flops: 3 * count * compute.flops,
     };
@@ -218,9 +209,9 @@ class Clock {
 
   /**
    * Seconds that a stage waits for collectives: what is left beside the computation that may hide them. Each second of computation
-   * hides one second of communication, once.
+   * hides one second of communication, once. Seconds of all micro-batches, and of what comes once a step.
    */
-  #exposed(rows: readonly Collective[], stage: number, compute: StageCompute): Exposed {
+  #exposed(rows: readonly Collective[], stage: number, compute: StageCompute) {
     const count = microbatches(this.job);
     // kernels of a block wait for their start whether they compute or send
     let idle = compute.idle * count;
@@ -234,7 +225,7 @@ class Clock {
     };
     let left = budgets.compute;
     const exposed = { ofMicrobatches: 0, ofStep: 0 };
-    for (const behind of HIDDEN) {
+    for (const behind of HIDDEN_BEHIND) {
       const first = this.#firstPart(behind, stage);
       for (const row of rows.filter(({ hiddenBehind }) => hiddenBehind === behind)) {
         const called = row.timesPerStep * this.#seconds(row);
@@ -334,16 +325,6 @@ class Clock {
 /** How often the latency of two ranks a collective takes: half of it again for every doubling of its ranks. */
 export const startsOf = (ranks: number): number => (1 + Math.log2(ranks)) / 2;
 
-/** The narrowest first: what may run behind all computation takes what the others leave. */
-const HIDDEN: readonly HiddenBehind[] = [
-  'nothing',
-  'attention',
-  'products',
-  'last-backward',
-  'first-forward',
-  'compute',
-];
-
 /** Whether a collective runs once a step, beside the micro-batches. */
 const isOfStep = ({ carries, timesPerStep }: Collective): boolean =>
   timesPerStep === 1 && (carries === 'gradients' || carries === 'parameters');
@@ -366,12 +347,6 @@ interface BlockTime {
 
 const secondsOf = ({ multiplied, attended, moved, idle }: Omit<BlockTime, 'flops'>): number =>
   multiplied + attended + moved + idle;
-
-/** Seconds that a step waits for communication of its micro-batches, and once. */
-interface Exposed {
-  readonly ofMicrobatches: number;
-  readonly ofStep: number;
-}
 
 /** Seconds that a stage computes for one micro-batch. */
 interface StageCompute {

@@ -2,17 +2,17 @@ import { type Checked, hasErrors } from '../check';
 import type { MeasuredRun } from '../logs';
 import { atOnce } from '../steps';
 import type { LayoutFacts } from '../topology/facts';
-import { type Estimate, type EstimateResult, moduleEstimates } from './estimate';
+import { type Estimate, moduleEstimates } from './estimate';
 import { calibratedBy } from './measured';
 import { fullestOf } from './memory';
 import { type Neighbour, neighbourSteps, type Score, scoreFrom } from './neighbours';
 import {
+  alternativeName,
   type Base,
   baseOf,
   type Candidate,
   choicesOf,
   isAsQuick,
-  layoutName,
   MAX_CHECKED,
   type PlannedLayout,
   plannedLayout,
@@ -88,13 +88,11 @@ export function moduleScores(checked: Checked): readonly ModuleScore[] {
 
 /** The scores of a layout that resolves and that no rule refuses. */
 export function scoresOfFacts(facts: LayoutFacts): readonly ModuleScore[] {
-  return moduleEstimates(facts).map(({ module, result }) => ({ module, ...scoreOfResult(result) }));
-}
-
-function scoreOfResult(result: EstimateResult): Pick<ModuleScore, 'score' | 'reason' | 'missing'> {
-  return result.ok
-    ? { score: scoreFrom(result.estimate), reason: null, missing: result.estimate.missing }
-    : { score: null, reason: result.reason, missing: result.missing };
+  return moduleEstimates(facts).map(({ module, result }) =>
+    result.ok
+      ? { module, score: scoreFrom(result.estimate), reason: null, missing: result.estimate.missing }
+      : { module, score: null, reason: result.reason, missing: result.missing },
+  );
 }
 
 /** The module with the longest step, where several have one. */
@@ -141,7 +139,10 @@ export function* alternativeSteps(text: string): Generator<undefined, Alternativ
   if ('reason' in base) {
     return { ok: false, reason: base.reason };
   }
-  return yield* frontSteps(base, yield* searchSteps(base, { mostBytes: base.memoryBytes * SHOWN_SHARE }));
+  return yield* frontSteps(
+    base,
+    yield* searchSteps(base, { mostBytes: base.job.hardware.gpu.memoryBytes * SHOWN_SHARE }),
+  );
 }
 
 /** As `alternativeSteps`, at once. */
@@ -150,7 +151,8 @@ export const alternatives = (text: string): Alternatives => atOnce(alternativeSt
 /** The front of all grids: each candidate for it is checked by the rules, and one that they refuse is no alternative. */
 function* frontSteps(base: Base, { tried, grids }: Search): Generator<undefined, Alternatives> {
   const all = grids.flat().sort((a, b) => a.seconds - b.seconds);
-  const fits = ({ totalInterval }: Candidate) => totalInterval[1] <= base.memoryBytes;
+  const gpuBytes = base.job.hardware.gpu.memoryBytes;
+  const fits = ({ totalInterval }: Candidate) => totalInterval[1] <= gpuBytes;
   const front = new Map<Candidate, PlannedLayout>();
   const refused = new Set<Candidate>();
   let checkedTexts = 0;
@@ -175,7 +177,7 @@ function* frontSteps(base: Base, { tried, grids }: Search): Generator<undefined,
     grids.filter((grid) => grid.some((one) => !refused.has(one) && is(one))).length;
   return {
     ok: true,
-    gpuBytes: base.memoryBytes,
+    gpuBytes,
     tried,
     fitting: gridsWith(fits),
     asQuick: gridsWith((one) => fits(one) && isAsQuick(one.seconds, quickest)),
@@ -189,12 +191,6 @@ function* frontSteps(base: Base, { tried, grids }: Search): Generator<undefined,
     front: [...front.values()],
   };
 }
-
-/** What a plan decided, in words: its sizes that are not 1, its micro-batches and what is computed again. */
-export const alternativeName = (
-  choices: Parameters<typeof layoutName>[0] & Pick<PlannedLayout, 'recompute'>,
-): string =>
-  choices.recompute === 'none' ? layoutName(choices) : `${layoutName(choices)} · recompute ${choices.recompute}`;
 
 /** What one layout is weighed against. */
 export interface Tradeoffs {

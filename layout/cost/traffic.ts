@@ -1,4 +1,5 @@
 import { type Collective, collectives } from './collectives';
+import type { Sent } from './groupPlacement';
 import type { CostJob } from './job';
 
 /** Over which link bytes travel: inside an NVLink domain, or through the network. */
@@ -41,10 +42,7 @@ export function trafficOf(job: CostJob): Traffic[] {
 }
 
 /** Bytes that one rank of a stage sends in a step. */
-export function sentBytes(rows: readonly Collective[]): {
-  readonly nvlinkBytes: number;
-  readonly networkBytes: number;
-} {
+export function sentBytes(rows: readonly Collective[]): Sent {
   const sum = (bytes: (row: Collective) => number) =>
     rows.reduce((total, row) => total + bytes(row) * row.timesPerStep, 0);
   return { nvlinkBytes: sum((row) => row.nvlinkBytes), networkBytes: sum((row) => row.networkBytes) };

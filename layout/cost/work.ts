@@ -115,7 +115,14 @@ function workOf(job: CostJob, block: Block): Work {
     case 'mamba':
       return {
         // scan and convolution take a fifth of what the projections do
-        products: [1, 0.2].map((times) => product(job, { ...mambaShape(job), times })),
+        products: [
+          product(job, {
+            rows: tokens,
+            inner: model.hiddenSize,
+            width: blockParameters(job, block).dense / model.hiddenSize,
+            times: 1.2,
+          }),
+        ],
         attentionFlops: 0,
         movedBytes: 3 * hiddenBytes,
         starts: STARTS.mamba,
@@ -125,12 +132,6 @@ function workOf(job: CostJob, block: Block): Work {
 
 /** Bytes of norm, dropout and residual of one block: read and written about eight times in 16 bits. */
 const hiddenMoved = (job: CostJob): number => (16 * job.model.hiddenSize * tokensOf(job)) / sequenceSpread(job);
-
-const mambaShape = (job: CostJob): Shape => ({
-  rows: tokensOf(job),
-  inner: job.model.hiddenSize,
-  width: blockParameters(job, 'mamba').dense / job.model.hiddenSize,
-});
 
 /** Bytes of attention scores that a kernel reads and writes which keeps them in memory. */
 function scoreBytes(job: CostJob): number {

@@ -134,16 +134,11 @@ function ntpOf({ root, modules }: LayoutFacts): ResolvedNtp | null {
 }
 
 function nonActiveOf(entries: readonly Field<Section<SlotEntryKeys>>[] | undefined): ResolvedNonActive[] | null {
-  if (!entries) {
-    return null;
-  }
-  const nonActive: ResolvedNonActive[] = [];
-  for (const { value: entry } of entries) {
-    const dp = entry?.dp.value;
-    if (entry && dp !== undefined) {
-      const { cp, pp, local_ranks } = entry;
-      nonActive.push({ dp, cp: cp.value ?? null, pp: pp.value ?? null, localRanks: valuesOf(local_ranks.value) });
-    }
-  }
-  return nonActive;
+  const nonActive = entries?.flatMap(({ value: entry }) => {
+    const { dp, cp, pp, local_ranks: slots } = entry ?? {};
+    return dp?.value === undefined
+      ? []
+      : [{ dp: dp.value, cp: cp?.value ?? null, pp: pp?.value ?? null, localRanks: valuesOf(slots?.value) }];
+  });
+  return nonActive ?? null;
 }

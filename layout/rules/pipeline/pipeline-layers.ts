@@ -94,8 +94,8 @@ function lastStage(total: number, pp: number): number | null {
 
 /** A pipeline of which one end or both have sizes of their own, and what they leave for the other stages. */
 interface Uneven extends Pipeline {
-  /** `first stage`, `last stage` or `first and last stages`. */
-  readonly ends: string;
+  /** `The first stage takes`, `The last stage takes` or `The first and last stages take`. */
+  readonly take: string;
   /** Layers of the ends. */
   readonly taken: number;
   /** Layers and stages that are left; negative where the ends take more than there is. */
@@ -111,7 +111,10 @@ function uneven(facts: LayoutFacts, pipeline: Pipeline): Report | null {
   const taken = (first.value ?? 0) + (last.value ?? 0);
   const stages: Uneven = {
     ...pipeline,
-    ends: first.written && last.written ? 'first and last stages' : first.written ? 'first stage' : 'last stage',
+    take:
+      first.written && last.written
+        ? 'The first and last stages take'
+        : `The ${first.written ? 'first' : 'last'} stage takes`,
     taken,
     left: total - taken,
     others: pp - (first.written ? 1 : 0) - (last.written ? 1 : 0),
@@ -172,8 +175,7 @@ function endReport({ root }: LayoutFacts, { first, last, vpp = 1, equalStages }:
 }
 
 function mismatchReport(stages: Uneven): Report {
-  const { ends, taken, total, pp, left, others } = stages;
-  const take = `The ${ends} ${ends.endsWith('s') ? 'take' : 'takes'}`;
+  const { take, taken, total, pp, left, others } = stages;
   const problem =
     left === 0
       ? `${take} all ${countOf(total, 'layer')}, but pp ${pp} makes ${others < 0 ? 'one stage only' : `${countOf(others, 'more stage')}`}.`
@@ -185,15 +187,15 @@ function mismatchReport(stages: Uneven): Report {
 }
 
 function restReport(stages: Uneven): Report {
-  const { layers, layersName, total, left, others, ends, taken } = stages;
+  const { layers, layersName, total, left, others, take, taken } = stages;
   const predicts = `number of layers at middle stage: ${left} must be divisible bythe middle pipeline model parallel size ${others}`;
   if (left < 0) {
-    const message = `The ${ends} ${ends.endsWith('s') ? 'take' : 'takes'} ${countOf(taken, 'layer')}, more than num_layers ${total}. Use smaller sizes, or leave them out.`;
+    const message = `${take} ${countOf(taken, 'layer')}, more than num_layers ${total}. Use smaller sizes, or leave them out.`;
     return unevenReport(stages, { message, predicts });
   }
   const totals = nearestMultiples(Math.abs(others), left).map((n) => total - left + n);
   return unevenReport(stages, {
-    message: `The ${ends} ${ends.endsWith('s') ? 'leave' : 'leaves'} ${countOf(left, 'layer')}, which ${countOf(others, 'other stage')} cannot share equally. Use num_layers ${eitherNumber(totals)}.`,
+    message: `${take.replace('take', 'leave')} ${countOf(left, 'layer')}, which ${countOf(others, 'other stage')} cannot share equally. Use num_layers ${eitherNumber(totals)}.`,
     predicts,
     fixes: totals.map((n) => changeFix(layersName, layers, n)),
   });
@@ -215,11 +217,11 @@ function chunksReport({ root }: LayoutFacts, stages: Uneven, vpp: number): Repor
 
 /** Sizes that no check refuses and from which another model is built. */
 function unreportedLoss(stages: Uneven, plan: StagePlan): Report {
-  const { ends, taken, total, last, others } = stages;
+  const { take, taken, total, last, others } = stages;
   const problem =
     others < 0
       ? `With pp 1 Megatron-LM builds only the ${countOf(last.value ?? 0, 'layer')} of the last stage, of ${total}`
-      : `The ${ends} ${ends.endsWith('s') ? 'take' : 'takes'} ${countOf(taken, 'layer')}, more than num_layers ${total}`;
+      : `${take} ${countOf(taken, 'layer')}, more than num_layers ${total}`;
   return unevenReport(stages, {
     message: `${problem}: ${lossOf(plan)}. Megatron-LM reports nothing. Leave the sizes out.`,
   });

@@ -50,9 +50,10 @@ function gapReport(
     ...(after ? [`start '${after.name}' at rank ${gapStart}`] : []),
     ...(gapEnd === world ? [`use world_size ${gapStart}`] : []),
   ];
+  const text = ways.join(', or ');
   const at = after?.module.own?.rank_offset;
   return {
-    message: `No module has ${both([...shown, ...more])}${gaps.length > 1 ? ` (${countOf(missing, 'rank')})` : ''}. ${sentenceOf(ways)}`,
+    message: `No module has ${both([...shown, ...more])}${gaps.length > 1 ? ` (${countOf(missing, 'rank')})` : ''}. ${text.charAt(0).toUpperCase()}${text.slice(1)}.`,
     span: at?.written ? at.span : gapEnd === world ? facts.world.span : facts.root.modules.keySpan,
     related: [
       ...(isShared ? placed.map(spanRelated) : []),
@@ -64,11 +65,6 @@ function gapReport(
       : `Module grids must partition the world [0, ${world}) with no gaps, got ${rangesOf(placed)}`,
     fixes: [isShared ? sideBySideFix(facts, placed) : null, ...gapFixes(facts, placed, world, gap, before, after)],
   };
-}
-
-function sentenceOf(ways: readonly string[]): string {
-  const text = ways.length > 0 ? ways.join(', or ') : 'cover every rank';
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 function gapFixes(

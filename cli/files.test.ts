@@ -15,12 +15,12 @@ beforeEach(() => {
     said += String(text);
     return true;
   });
-  process.exitCode = 0;
+  process.exitCode = undefined;
 });
 
 afterEach(() => {
   vi.restoreAllMocks();
-  process.exitCode = 0;
+  process.exitCode = undefined;
   rmSync(folder, { recursive: true });
 });
 

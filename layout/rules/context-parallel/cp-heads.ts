@@ -1,7 +1,7 @@
 import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { changes } from '../fixes';
-import { describedModels } from '../model/describedModels';
+import { eachModel } from '../model/describedModels';
 import { countOf } from '../numbers';
 import { valueRelated } from '../related';
 import { job, megatron, type Rule, stopsLater } from '../rule';
@@ -23,31 +23,27 @@ export const cpHeads: Rule = {
     'Transformer Engine, attention/dot_product_attention/context_parallel.py (`AttnFuncWithCPAndQKVOA2A`)',
     megatron('megatron/core/extensions/transformer_engine.py', 'TEDotProductAttention'),
   ],
-  *check(facts) {
-    for (const { module, model, degrees } of describedModels(facts)) {
-      const field = module.sequence.value?.cp_comm_type;
-      const ways = typeof field?.value === 'string' ? [field.value] : valuesOf(field?.value);
-      const size = exchangeSize(facts, ways, degrees.cp);
-      const heads = model.num_attention_heads;
-      // MindSpeed repeats key-value heads before the exchange (--kv-head-repeat-before-uly-alltoall, on by default)
-      const repeats = model.multi_latent_attention.value === true || facts.framework?.name === 'mindspeed';
-      const groups = repeats ? heads : model.num_query_groups;
-      const short = [
-        { name: 'attention heads', all: heads },
-        { name: 'query groups', all: groups },
-      ].find(({ all }) => all.value !== undefined && ofRank(all.value, degrees.tp) % size !== 0);
-      if (field && short?.all.value !== undefined) {
-        yield {
-          message: `A tensor-parallel rank has ${ofRank(short.all.value, degrees.tp)} ${short.name}, which all-to-all cannot share among ${countOf(size, 'context-parallel rank')}. Use cp_comm_type p2p, or a smaller cp.${stopsLater(facts, 'runs the first attention layer')}`,
-          ...changes('cp_comm_type', field, 'p2p'),
-          related: [
-            valueRelated(short.name === 'query groups' ? 'num_query_groups' : 'num_attention_heads', short.all),
-          ],
-          predicts: 'The number of attention heads needs to be divisible by CP size!',
-        };
-      }
+  check: eachModel(function* ({ module, model, degrees }, facts) {
+    const field = module.sequence.value?.cp_comm_type;
+    const ways = typeof field?.value === 'string' ? [field.value] : valuesOf(field?.value);
+    const size = exchangeSize(facts, ways, degrees.cp);
+    const heads = model.num_attention_heads;
+    // MindSpeed repeats key-value heads before the exchange (--kv-head-repeat-before-uly-alltoall, on by default)
+    const repeats = model.multi_latent_attention.value === true || facts.framework?.name === 'mindspeed';
+    const groups = repeats ? heads : model.num_query_groups;
+    const short = [
+      { name: 'attention heads', all: heads },
+      { name: 'query groups', all: groups },
+    ].find(({ all }) => all.value !== undefined && ofRank(all.value, degrees.tp) % size !== 0);
+    if (field && short?.all.value !== undefined) {
+      yield {
+        message: `A tensor-parallel rank has ${ofRank(short.all.value, degrees.tp)} ${short.name}, which all-to-all cannot share among ${countOf(size, 'context-parallel rank')}. Use cp_comm_type p2p, or a smaller cp.${stopsLater(facts, 'runs the first attention layer')}`,
+        ...changes('cp_comm_type', field, 'p2p'),
+        related: [valueRelated(short.name === 'query groups' ? 'num_query_groups' : 'num_attention_heads', short.all)],
+        predicts: 'The number of attention heads needs to be divisible by CP size!',
+      };
     }
-  },
+  }),
 };
 
 /** How many ranks exchange heads; 1 where none do. */

@@ -3,7 +3,7 @@ import { changeFix, changes } from '../fixes';
 import { eitherNumber, nearestDivisors, nearestMultiples } from '../numbers';
 import { valueRelated } from '../related';
 import { job, type Report, type Rule, TRANSFORMER_CONFIG, VALIDATE_ARGS } from '../rule';
-import { type DescribedModel, describedModels } from './describedModels';
+import { type DescribedModel, eachModel } from './describedModels';
 
 export const attentionHeads: Rule = {
   code: 'attention-heads',
@@ -13,21 +13,19 @@ export const attentionHeads: Rule = {
   why: 'Each tensor-parallel rank holds whole heads, and each head an equal part of the hidden size.',
   failing: job(12, 'tp: 3', 'model: {num_attention_heads: 32}'),
   sources: [TRANSFORMER_CONFIG, VALIDATE_ARGS],
-  *check(facts) {
-    for (const described of describedModels(facts)) {
-      const { num_attention_heads: heads, hidden_size: hidden, kv_channels: kv } = described.model;
-      if (heads.value === undefined) {
-        continue;
-      }
-      const isUneven =
-        facts.trainingScript && !kv.written && hidden.value !== undefined && hidden.value % heads.value !== 0;
-      if (heads.value % described.degrees.tp !== 0) {
-        yield headsReport(described, heads, heads.value, isUneven);
-      } else if (isUneven) {
-        yield hiddenReport(heads, heads.value, hidden, hidden.value ?? 0);
-      }
+  check: eachModel(function* (described, facts) {
+    const { num_attention_heads: heads, hidden_size: hidden, kv_channels: kv } = described.model;
+    if (heads.value === undefined) {
+      return;
     }
-  },
+    const isUneven =
+      facts.trainingScript && !kv.written && hidden.value !== undefined && hidden.value % heads.value !== 0;
+    if (heads.value % described.degrees.tp !== 0) {
+      yield headsReport(described, heads, heads.value, isUneven);
+    } else if (isUneven) {
+      yield hiddenReport(heads, heads.value, hidden, hidden.value ?? 0);
+    }
+  }),
 };
 
 function headsReport(

@@ -1,6 +1,7 @@
 import type { ModelKeys } from '../../format/keys';
 import type { Section } from '../../format/spec';
 import type { Degrees, LayoutFacts, ModuleFacts } from '../../topology/facts';
+import type { Report } from '../rule';
 
 /** A grid whose model is described. */
 export interface DescribedModel {
@@ -9,12 +10,15 @@ export interface DescribedModel {
   readonly degrees: Degrees;
 }
 
-/** The grids whose model is described and whose degrees are usable. */
-export function* describedModels({ modules }: LayoutFacts): Iterable<DescribedModel> {
-  for (const module of modules) {
-    const model = module.model.value;
-    if (model && module.degrees) {
-      yield { module, model, degrees: module.degrees };
+/** The check of a rule on each grid whose model is described and whose degrees are usable. */
+export function eachModel(
+  reportsOf: (described: DescribedModel, facts: LayoutFacts) => Iterable<Report>,
+): (facts: LayoutFacts) => Iterable<Report> {
+  return function* (facts) {
+    for (const module of facts.modules) {
+      const { degrees } = module;
+      const model = module.model.value;
+      yield* model && degrees ? reportsOf({ module, model, degrees }, facts) : [];
     }
-  }
+  };
 }

@@ -2,7 +2,7 @@ import { changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { degreeRelated } from '../related';
 import { job, megatron, type Rule } from '../rule';
-import { describedModels } from './describedModels';
+import { eachModel } from './describedModels';
 
 export const ffnShards: Rule = {
   code: 'ffn-shards',
@@ -16,22 +16,20 @@ export const ffnShards: Rule = {
     megatron('megatron/core/tensor_parallel/layers.py', 'ColumnParallelLinear', 'RowParallelLinear'),
     megatron('megatron/core/utils.py', 'divide'),
   ],
-  *check(facts) {
-    for (const { module, model, degrees } of describedModels(facts)) {
-      const widths = [
-        { name: 'ffn_hidden_size', field: model.ffn_hidden_size, by: 'tp' as const, size: degrees.tp },
-        { name: 'moe_ffn_hidden_size', field: model.moe_ffn_hidden_size, by: 'expt_tp' as const, size: degrees.exptTp },
-      ];
-      for (const { name, field, by, size } of widths) {
-        if (field.value !== undefined && field.value % size !== 0) {
-          const better = nearestMultiples(size, field.value);
-          yield {
-            message: `${by} ${size} does not divide ${name} ${field.value}. Use ${name} ${eitherNumber(better)}.`,
-            ...changes(name, field, ...better),
-            related: degreeRelated(module, by),
-          };
-        }
+  check: eachModel(function* ({ module, model, degrees }) {
+    const widths = [
+      { name: 'ffn_hidden_size', field: model.ffn_hidden_size, by: 'tp' as const, size: degrees.tp },
+      { name: 'moe_ffn_hidden_size', field: model.moe_ffn_hidden_size, by: 'expt_tp' as const, size: degrees.exptTp },
+    ];
+    for (const { name, field, by, size } of widths) {
+      if (field.value !== undefined && field.value % size !== 0) {
+        const better = nearestMultiples(size, field.value);
+        yield {
+          message: `${by} ${size} does not divide ${name} ${field.value}. Use ${name} ${eitherNumber(better)}.`,
+          ...changes(name, field, ...better),
+          related: degreeRelated(module, by),
+        };
       }
     }
-  },
+  }),
 };

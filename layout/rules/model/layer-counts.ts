@@ -3,7 +3,7 @@ import type { LayoutFacts } from '../../topology/facts';
 import { removeFix } from '../fixes';
 import { valueRelated } from '../related';
 import { job, type Report, type Rule, VALIDATE_ARGS } from '../rule';
-import { describedModels } from './describedModels';
+import { eachModel } from './describedModels';
 
 export const layerCounts: Rule = {
   code: 'layer-counts',
@@ -14,16 +14,14 @@ export const layerCounts: Rule = {
   failing: job(8, 'tp: 1', 'model: {num_layers: 12, encoder_num_layers: 12}'),
   passing: job(8, 'tp: 1', 'model: {encoder_num_layers: 12, decoder_num_layers: 12}'),
   sources: [VALIDATE_ARGS],
-  *check(facts) {
-    for (const { module, model } of describedModels(facts)) {
-      const sequence = module.sequence.value;
-      yield* twiceReport(facts, 'num_layers', model, 'cannot have both num-layers and encoder-num-layers specified');
-      // only the script compares them, by an assert without a message
-      if (sequence && facts.trainingScript) {
-        yield* twiceReport(facts, 'seq_length', sequence, '');
-      }
+  check: eachModel(function* ({ module, model }, facts) {
+    const sequence = module.sequence.value;
+    yield* twiceReport(facts, 'num_layers', model, 'cannot have both num-layers and encoder-num-layers specified');
+    // only the script compares them, by an assert without a message
+    if (sequence && facts.trainingScript) {
+      yield* twiceReport(facts, 'seq_length', sequence, '');
     }
-  },
+  }),
 };
 
 /** A size beside that of the encoder. */

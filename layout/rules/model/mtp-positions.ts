@@ -6,7 +6,7 @@ import { takenOf, takenText } from '../../topology/taken';
 import { setFix } from '../fixes';
 import { valueRelated } from '../related';
 import { job, type Rule, VALIDATE_ARGS } from '../rule';
-import { type DescribedModel, describedModels } from './describedModels';
+import { type DescribedModel, eachModel } from './describedModels';
 
 export const mtpPositions: Rule = {
   code: 'mtp-positions',
@@ -16,28 +16,26 @@ export const mtpPositions: Rule = {
   why: 'An MTP layer reads positions further on, which a table of learned positions does not hold for it.',
   failing: job(8, 'tp: 1', 'model: {num_layers: 8, mtp_num_layers: 1, position_embedding_type: learned_absolute}'),
   sources: [VALIDATE_ARGS],
-  *check(facts) {
-    for (const { module, model } of describedModels(facts)) {
-      const { mtp_num_layers: layers, position_embedding_type: field } = model;
-      const type = module.own
-        ? { value: field.value, isDefault: false }
-        : takenOf(facts, 'model', 'position_embedding_type');
-      const pattern = patternOf(model);
-      const parsed = pattern === null ? null : attempt(() => parseHybridPattern(pattern));
-      const depths = parsed?.ok && parsed.value.mtpDepths > 0 ? parsed.value.mtpDepths : (layers.value ?? 0);
-      const predicts = depths === 0 ? null : mtpRefusal(type.value);
-      if (predicts !== null) {
-        yield {
-          ...(type.isDefault && { severity: 'information' }),
-          message: `MTP does not run with ${takenText(type)} positions. Use rope or none.`,
-          span: type.isDefault ? depthSpan(model) : field.span,
-          related: layers.value === undefined ? [] : [valueRelated('mtp_num_layers', layers)],
-          predicts,
-          fixes: [setFix(facts.text, module.model.span, 'position_embedding_type', field, 'rope')],
-        };
-      }
+  check: eachModel(function* ({ module, model }, facts) {
+    const { mtp_num_layers: layers, position_embedding_type: field } = model;
+    const type = module.own
+      ? { value: field.value, isDefault: false }
+      : takenOf(facts, 'model', 'position_embedding_type');
+    const pattern = patternOf(model);
+    const parsed = pattern === null ? null : attempt(() => parseHybridPattern(pattern));
+    const depths = parsed?.ok && parsed.value.mtpDepths > 0 ? parsed.value.mtpDepths : (layers.value ?? 0);
+    const predicts = depths === 0 ? null : mtpRefusal(type.value);
+    if (predicts !== null) {
+      yield {
+        ...(type.isDefault && { severity: 'information' }),
+        message: `MTP does not run with ${takenText(type)} positions. Use rope or none.`,
+        span: type.isDefault ? depthSpan(model) : field.span,
+        related: layers.value === undefined ? [] : [valueRelated('mtp_num_layers', layers)],
+        predicts,
+        fixes: [setFix(facts.text, module.model.span, 'position_embedding_type', field, 'rope')],
+      };
     }
-  },
+  }),
 };
 
 /** The value that says that there are MTP layers. */

@@ -2,7 +2,7 @@ import { nearest } from '../../format/nearest';
 import { MODEL_NAMES, modelNamed } from '../../models';
 import { changeFix } from '../fixes';
 import { FORMAT_SOURCE, job, type Rule } from '../rule';
-import { describedModels } from './describedModels';
+import { eachModel } from './describedModels';
 
 export const unknownModel: Rule = {
   code: 'unknown-model',
@@ -14,17 +14,15 @@ export const unknownModel: Rule = {
   failing: job(8, 'pp: 4', 'model: {from: example/unknown-model}'),
   passing: job(8, 'pp: 4', 'model: {from: Qwen/Qwen3-8B}'),
   sources: [FORMAT_SOURCE],
-  *check(facts) {
-    for (const { model } of describedModels(facts)) {
-      const { from, num_layers: layers } = model;
-      if (from.value !== undefined && !layers.written && !modelNamed(from.value)) {
-        const likely = nearest(from.value, MODEL_NAMES);
-        yield {
-          message: `pp and tp are not checked: the layers of ${from.value} are not known. ${likely ? `Did you mean ${likely}?` : 'Write num_layers and num_attention_heads.'}`,
-          span: from.span,
-          fixes: [likely ? changeFix('from', from, likely) : null],
-        };
-      }
+  check: eachModel(function* ({ model }) {
+    const { from, num_layers: layers } = model;
+    if (from.value !== undefined && !layers.written && !modelNamed(from.value)) {
+      const likely = nearest(from.value, MODEL_NAMES);
+      yield {
+        message: `pp and tp are not checked: the layers of ${from.value} are not known. ${likely ? `Did you mean ${likely}?` : 'Write num_layers and num_attention_heads.'}`,
+        span: from.span,
+        fixes: [likely ? changeFix('from', from, likely) : null],
+      };
     }
-  },
+  }),
 };

@@ -1,5 +1,5 @@
 import { setFix } from '../fixes';
-import { describedModels } from '../model/describedModels';
+import { eachModel } from '../model/describedModels';
 import { degreeRelated } from '../related';
 import { job, type Rule, TRANSFORMER_CONFIG } from '../rule';
 
@@ -16,25 +16,23 @@ export const expertBias: Rule = {
     'sequence: {sequence_parallel: true}',
   ),
   sources: [TRANSFORMER_CONFIG],
-  *check(facts) {
-    for (const { module, model, degrees } of describedModels(facts)) {
-      const { add_bias_linear: bias, num_experts: experts } = model;
-      const isOpen = !bias.written && facts.trainingScript;
-      if (experts.written && degrees.exptTp > 1 && (bias.value === true || isOpen)) {
-        yield {
-          severity: isOpen ? 'warning' : 'error',
-          message: isOpen
-            ? `Biases are Megatron-LM's default, and experts with biases need expt_tp 1; it is ${degrees.exptTp}. Write add_bias_linear false.`
-            : `Experts with biases need expt_tp 1; it is ${degrees.exptTp}. Use add_bias_linear false, or expt_tp 1.`,
-          span: isOpen ? experts.span : bias.span,
-          related: degreeRelated(module, 'expt_tp'),
-          predicts: 'Bias in Moe is only supported when ETP==1',
-          fixes: [
-            setFix(facts.text, module.model.span, 'add_bias_linear', bias, 'false'),
-            isOpen ? null : setFix(facts.text, module.span, 'expt_tp', module.fields.expt_tp, 1),
-          ],
-        };
-      }
+  check: eachModel(function* ({ module, model, degrees }, facts) {
+    const { add_bias_linear: bias, num_experts: experts } = model;
+    const isOpen = !bias.written && facts.trainingScript;
+    if (experts.written && degrees.exptTp > 1 && (bias.value === true || isOpen)) {
+      yield {
+        severity: isOpen ? 'warning' : 'error',
+        message: isOpen
+          ? `Biases are Megatron-LM's default, and experts with biases need expt_tp 1; it is ${degrees.exptTp}. Write add_bias_linear false.`
+          : `Experts with biases need expt_tp 1; it is ${degrees.exptTp}. Use add_bias_linear false, or expt_tp 1.`,
+        span: isOpen ? experts.span : bias.span,
+        related: degreeRelated(module, 'expt_tp'),
+        predicts: 'Bias in Moe is only supported when ETP==1',
+        fixes: [
+          setFix(facts.text, module.model.span, 'add_bias_linear', bias, 'false'),
+          isOpen ? null : setFix(facts.text, module.span, 'expt_tp', module.fields.expt_tp, 1),
+        ],
+      };
     }
-  },
+  }),
 };

@@ -1,7 +1,7 @@
 import { changeFix } from '../fixes';
 import { writtenRelated } from '../related';
 import { job, megatron, type Rule } from '../rule';
-import { describedSequences } from './describedSequences';
+import { eachSequence } from './describedSequences';
 
 export const denseMaskUnderCp: Rule = {
   code: 'dense-mask-under-cp',
@@ -12,17 +12,15 @@ export const denseMaskUnderCp: Rule = {
   why: 'Context parallelism splits a mask along its query dimension only. A causal mask needs no splitting.',
   failing: job(8, 'cp: 2', 'sequence: {attention_mask: dense}'),
   sources: [megatron('megatron/core/utils.py', 'get_batch_on_this_cp_rank')],
-  *check(facts) {
-    for (const { module, sequence, degrees } of describedSequences(facts)) {
-      const { cp } = module.fields;
-      if (sequence.attention_mask.value === 'dense' && degrees.cp > 1) {
-        yield {
-          message: `Megatron-LM does not split a dense attention mask over cp ${degrees.cp} correctly. Use attention_mask causal, or cp 1.`,
-          span: sequence.attention_mask.span,
-          related: writtenRelated('cp', cp),
-          fixes: [changeFix('attention_mask', sequence.attention_mask, 'causal'), changeFix('cp', cp, 1)],
-        };
-      }
+  check: eachSequence(function* ({ module, sequence, degrees }) {
+    const { cp } = module.fields;
+    if (sequence.attention_mask.value === 'dense' && degrees.cp > 1) {
+      yield {
+        message: `Megatron-LM does not split a dense attention mask over cp ${degrees.cp} correctly. Use attention_mask causal, or cp 1.`,
+        span: sequence.attention_mask.span,
+        related: writtenRelated('cp', cp),
+        fixes: [changeFix('attention_mask', sequence.attention_mask, 'causal'), changeFix('cp', cp, 1)],
+      };
     }
-  },
+  }),
 };

@@ -3,6 +3,7 @@ import type { Section } from '../../format/spec';
 import { type Degrees, type LayoutFacts, type ModuleFacts, valueOr } from '../../topology/facts';
 import { sequenceDivisor } from '../../topology/sequence';
 import { scattersRankByRank } from '../../topology/sequencePlans';
+import type { Report } from '../rule';
 
 /** A grid whose sequences are described. */
 export interface DescribedSequence {
@@ -27,13 +28,16 @@ export function divisorOf(
   return { divisor, factors: cp > 1 ? `${factors} = ${divisor}` : factors };
 }
 
-/** The grids whose sequences are described and whose degrees are usable. */
-export function* describedSequences({ modules }: LayoutFacts): Iterable<DescribedSequence> {
-  for (const module of modules) {
-    const sequence = module.sequence.value;
-    if (sequence && module.degrees) {
-      const sequenceParallel = valueOr(sequence.sequence_parallel, false) ?? false;
-      yield { module, sequence, degrees: module.degrees, sequenceParallel };
+/** The check of a rule on each grid whose sequences are described and whose degrees are usable. */
+export function eachSequence(
+  reportsOf: (described: DescribedSequence, facts: LayoutFacts) => Iterable<Report>,
+): (facts: LayoutFacts) => Iterable<Report> {
+  return function* (facts) {
+    for (const module of facts.modules) {
+      const { degrees } = module;
+      const sequence = module.sequence.value;
+      const sequenceParallel = (sequence && valueOr(sequence.sequence_parallel, false)) ?? false;
+      yield* sequence && degrees ? reportsOf({ module, sequence, degrees, sequenceParallel }, facts) : [];
     }
-  }
+  };
 }

@@ -1,6 +1,6 @@
 import { writtenRelated } from '../related';
 import { job, megatron, type Rule } from '../rule';
-import { describedSequences, divisorOf } from './describedSequences';
+import { divisorOf, eachSequence } from './describedSequences';
 
 export const packedPadding: Rule = {
   code: 'packed-padding',
@@ -16,23 +16,21 @@ export const packedPadding: Rule = {
     megatron('megatron/core/tensor_parallel/mappings.py', '_split_along_first_dim'),
     'Transformer Engine, attention/dot_product_attention/context_parallel.py (`AttnFuncWithCPAndKVP2P`)',
   ],
-  *check(facts) {
-    for (const described of describedSequences(facts)) {
-      const { module, sequence, degrees, sequenceParallel } = described;
-      const { qkv_format: format, variable_seq_lengths: variable } = sequence;
-      const field = format.value === 'thd' ? format : variable.value === true ? variable : null;
-      const isSplit = sequenceParallel && degrees.tp > 1;
-      const { divisor, factors } = divisorOf(facts, described);
-      if (field && divisor > 1) {
-        yield {
-          message: `Each sequence is padded to a multiple of ${factors}.`,
-          span: field.span,
-          related: [
-            ...writtenRelated('cp', module.fields.cp),
-            ...(isSplit ? writtenRelated('tp', module.fields.tp) : []),
-          ],
-        };
-      }
+  check: eachSequence(function* (described, facts) {
+    const { module, sequence, degrees, sequenceParallel } = described;
+    const { qkv_format: format, variable_seq_lengths: variable } = sequence;
+    const field = format.value === 'thd' ? format : variable.value === true ? variable : null;
+    const isSplit = sequenceParallel && degrees.tp > 1;
+    const { divisor, factors } = divisorOf(facts, described);
+    if (field && divisor > 1) {
+      yield {
+        message: `Each sequence is padded to a multiple of ${factors}.`,
+        span: field.span,
+        related: [
+          ...writtenRelated('cp', module.fields.cp),
+          ...(isSplit ? writtenRelated('tp', module.fields.tp) : []),
+        ],
+      };
     }
-  },
+  }),
 };

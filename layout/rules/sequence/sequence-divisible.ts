@@ -4,7 +4,7 @@ import { changeFix, changes } from '../fixes';
 import { eitherNumber, nearestMultiples } from '../numbers';
 import { valueRelated, writtenRelated } from '../related';
 import { job, megatron, type Report, type Rule, VALIDATE_ARGS } from '../rule';
-import { type DescribedSequence, describedSequences, divisorOf } from './describedSequences';
+import { type DescribedSequence, divisorOf, eachSequence } from './describedSequences';
 
 export const sequenceDivisible: Rule = {
   code: 'sequence-divisible',
@@ -19,26 +19,24 @@ export const sequenceDivisible: Rule = {
     megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard'),
     megatron('megatron/core/tensor_parallel/mappings.py', '_reduce_scatter_along_first_dim'),
   ],
-  *check(facts) {
-    for (const described of describedSequences(facts)) {
-      const { seq_length: field, max_seq_len: most, tp_comm_overlap: overlap } = described.sequence;
-      const length = field.value;
-      if (length === undefined) {
-        continue;
-      }
-      const undivided = undividedReport(facts, described, length);
-      if (undivided) {
-        yield undivided;
-      }
-      // the script compares the lengths whatever is overlapped; otherwise `tp-comm-overlap-length` does
-      const isCompared = facts.trainingScript || !(overlap.value && described.sequenceParallel);
-      if (isCompared && most.value !== undefined && most.value < length && undivided?.predicts !== SCRIPT_LENGTH) {
-        yield tooLongReport(facts, field, length, most, most.value);
-      } else {
-        yield* tooLongDecoder(facts, described.sequence);
-      }
+  check: eachSequence(function* (described, facts) {
+    const { seq_length: field, max_seq_len: most, tp_comm_overlap: overlap } = described.sequence;
+    const length = field.value;
+    if (length === undefined) {
+      return;
     }
-  },
+    const undivided = undividedReport(facts, described, length);
+    if (undivided) {
+      yield undivided;
+    }
+    // the script compares the lengths whatever is overlapped; otherwise `tp-comm-overlap-length` does
+    const isCompared = facts.trainingScript || !(overlap.value && described.sequenceParallel);
+    if (isCompared && most.value !== undefined && most.value < length && undivided?.predicts !== SCRIPT_LENGTH) {
+      yield tooLongReport(facts, field, length, most, most.value);
+    } else {
+      yield* tooLongDecoder(facts, described.sequence);
+    }
+  }),
 };
 
 /** The first check of a length in the training script. */

@@ -3,7 +3,7 @@ import { setFix } from '../fixes';
 import { hasNoExperts } from '../model/experts';
 import { writtenRelated } from '../related';
 import { job, megatron, type Rule, stopsLater } from '../rule';
-import { describedSequences } from './describedSequences';
+import { eachSequence } from './describedSequences';
 
 /** What the MoE layer says in its first step; the missing space is Megatron's. */
 const WORDS =
@@ -24,25 +24,23 @@ export const sequenceParallelWithExperts: Rule = {
     'batch: {micro_batch_size: 1}',
   ),
   sources: [megatron('megatron/core/transformer/moe/moe_layer.py', 'MoELayer.forward')],
-  *check(facts) {
-    for (const { module, sequence, degrees } of describedSequences(facts)) {
-      const { sequence_parallel: field } = sequence;
-      const model = module.model.value;
-      const hasExperts = model?.num_experts.written === true || (degrees.ep > 1 && !(model && hasNoExperts(model)));
-      // the overlap of TP communication needs sequence parallelism too, and its rule says so
-      const isSaidOtherwise = sequence.tp_comm_overlap.value === true;
-      if (hasExperts && degrees.tp > 1 && valueOr(field, false) === false && !isSaidOtherwise) {
-        // a file that says less than its training script may leave out that sequences are parallel
-        const isSaid = facts.trainingScript;
-        yield {
-          severity: isSaid ? 'error' : 'warning',
-          predicts: isSaid ? WORDS : null,
-          message: `Experts with tp ${degrees.tp} need sequence_parallel in training. Use sequence_parallel true, or tp 1.${stopsLater(facts, 'runs the first MoE layer')}`,
-          span: field.written ? field.span : module.sequence.keySpan,
-          related: [...writtenRelated('ep', module.fields.ep), ...writtenRelated('tp', module.fields.tp)],
-          fixes: [setFix(facts.text, module.sequence.span, 'sequence_parallel', field, 'true')],
-        };
-      }
+  check: eachSequence(function* ({ module, sequence, degrees }, facts) {
+    const { sequence_parallel: field } = sequence;
+    const model = module.model.value;
+    const hasExperts = model?.num_experts.written === true || (degrees.ep > 1 && !(model && hasNoExperts(model)));
+    // the overlap of TP communication needs sequence parallelism too, and its rule says so
+    const isSaidOtherwise = sequence.tp_comm_overlap.value === true;
+    if (hasExperts && degrees.tp > 1 && valueOr(field, false) === false && !isSaidOtherwise) {
+      // a file that says less than its training script may leave out that sequences are parallel
+      const isSaid = facts.trainingScript;
+      yield {
+        severity: isSaid ? 'error' : 'warning',
+        predicts: isSaid ? WORDS : null,
+        message: `Experts with tp ${degrees.tp} need sequence_parallel in training. Use sequence_parallel true, or tp 1.${stopsLater(facts, 'runs the first MoE layer')}`,
+        span: field.written ? field.span : module.sequence.keySpan,
+        related: [...writtenRelated('ep', module.fields.ep), ...writtenRelated('tp', module.fields.tp)],
+        fixes: [setFix(facts.text, module.sequence.span, 'sequence_parallel', field, 'true')],
+      };
     }
-  },
+  }),
 };

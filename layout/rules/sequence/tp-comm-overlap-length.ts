@@ -1,7 +1,7 @@
 import { changeFix } from '../fixes';
 import { valueRelated } from '../related';
 import { job, megatron, type Rule } from '../rule';
-import { describedSequences } from './describedSequences';
+import { eachSequence } from './describedSequences';
 
 export const tpCommOverlapLength: Rule = {
   code: 'tp-comm-overlap-length',
@@ -16,20 +16,18 @@ export const tpCommOverlapLength: Rule = {
     'sequence: {seq_length: 4096, max_seq_len: 8192, sequence_parallel: true, tp_comm_overlap: true}',
   ),
   sources: [megatron('megatron/core/models/mimo/partition/utils.py', 'PartitionAdapter.shard')],
-  *check(facts) {
+  check: eachSequence(function* ({ sequence, sequenceParallel }, facts) {
+    const { tp_comm_overlap: overlap, seq_length: length, max_seq_len: most } = sequence;
     // the training script makes the buffers for `seq_length` itself
-    for (const { sequence, sequenceParallel } of facts.trainingScript ? [] : describedSequences(facts)) {
-      const { tp_comm_overlap: overlap, seq_length: length, max_seq_len: most } = sequence;
-      const isOverlapped = overlap.value === true && sequenceParallel;
-      if (isOverlapped && length.value !== undefined && most.value !== undefined && length.value !== most.value) {
-        yield {
-          message: `tp_comm_overlap needs seq_length to equal max_seq_len: they are ${length.value} and ${most.value}. Use one of them for both.`,
-          span: length.span,
-          related: [valueRelated('max_seq_len', most)],
-          predicts: 'TP Comm overlap requires Vision+Text token length == language_max_sequence_length',
-          fixes: [changeFix('seq_length', length, most.value), changeFix('max_seq_len', most, length.value)],
-        };
-      }
+    const isOverlapped = overlap.value === true && sequenceParallel && !facts.trainingScript;
+    if (isOverlapped && length.value !== undefined && most.value !== undefined && length.value !== most.value) {
+      yield {
+        message: `tp_comm_overlap needs seq_length to equal max_seq_len: they are ${length.value} and ${most.value}. Use one of them for both.`,
+        span: length.span,
+        related: [valueRelated('max_seq_len', most)],
+        predicts: 'TP Comm overlap requires Vision+Text token length == language_max_sequence_length',
+        fixes: [changeFix('seq_length', length, most.value), changeFix('max_seq_len', most, length.value)],
+      };
     }
-  },
+  }),
 };

@@ -1,7 +1,7 @@
 import { valueOr } from '../../topology/facts';
 import { removeFix, setFix } from '../fixes';
 import { job, type Rule, VALIDATE_ARGS } from '../rule';
-import { describedSequences } from './describedSequences';
+import { eachSequence } from './describedSequences';
 
 export const tpCommOverlapNeedsSp: Rule = {
   code: 'tp-comm-overlap-needs-sp',
@@ -17,28 +17,24 @@ export const tpCommOverlapNeedsSp: Rule = {
     'batch: {micro_batch_size: 1}',
   ),
   sources: [VALIDATE_ARGS],
-  *check(facts) {
-    for (const { module, sequence, degrees } of describedSequences(facts)) {
-      const { tp_comm_overlap: overlap, sequence_parallel: field } = sequence;
-      const isOff = valueOr(field, false) === false;
-      // the script switches sequence parallelism off where tp is 1
-      const isSwitchedOff = facts.trainingScript && degrees.tp === 1;
-      if (overlap.value === true && (isOff || isSwitchedOff)) {
-        const needed = degrees.tp > 1 ? 'sequence_parallel' : 'sequence_parallel and tp above 1';
-        yield {
-          // only the script checks it: the library does without the overlap
-          severity: facts.trainingScript ? 'error' : 'warning',
-          message: `tp_comm_overlap needs ${needed}. ${degrees.tp > 1 ? 'Use sequence_parallel true, or remove' : 'Remove'} tp_comm_overlap.`,
-          span: overlap.span,
-          predicts: 'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled',
-          fixes: [
-            isOff && degrees.tp > 1
-              ? setFix(facts.text, module.sequence.span, 'sequence_parallel', field, 'true')
-              : null,
-            removeFix(facts.text, 'tp_comm_overlap', overlap),
-          ],
-        };
-      }
+  check: eachSequence(function* ({ module, sequence, degrees }, facts) {
+    const { tp_comm_overlap: overlap, sequence_parallel: field } = sequence;
+    const isOff = valueOr(field, false) === false;
+    // the script switches sequence parallelism off where tp is 1
+    const isSwitchedOff = facts.trainingScript && degrees.tp === 1;
+    if (overlap.value === true && (isOff || isSwitchedOff)) {
+      const needed = degrees.tp > 1 ? 'sequence_parallel' : 'sequence_parallel and tp above 1';
+      yield {
+        // only the script checks it: the library does without the overlap
+        severity: facts.trainingScript ? 'error' : 'warning',
+        message: `tp_comm_overlap needs ${needed}. ${degrees.tp > 1 ? 'Use sequence_parallel true, or remove' : 'Remove'} tp_comm_overlap.`,
+        span: overlap.span,
+        predicts: 'Tensor parallel communication/GEMM overlap can happen only when sequence parallelism is enabled',
+        fixes: [
+          isOff && degrees.tp > 1 ? setFix(facts.text, module.sequence.span, 'sequence_parallel', field, 'true') : null,
+          removeFix(facts.text, 'tp_comm_overlap', overlap),
+        ],
+      };
     }
-  },
+  }),
 };

@@ -19,7 +19,7 @@ const UNIVERSAL = {
 const ENGINE = 'deepspeedai/DeepSpeed deepspeed/runtime/engine.py';
 
 /** What becomes of a checkpoint that DeepSpeed's engine saves. */
-export const ZERO_CHECKPOINT: readonly CheckpointFact[] = [
+const ZERO_CHECKPOINT: readonly CheckpointFact[] = [
   {
     parts: ['model', 'optimizer'],
     changed: ['tp', 'pp'],

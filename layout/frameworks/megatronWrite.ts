@@ -8,7 +8,7 @@ import { megatronName, PLAIN_OPTIONS, type PlainOption } from './megatronOptions
 type Spelling = 'flag' | 'field';
 
 /** An option that a layout sets, with the key that says so. */
-export type WrittenOption = readonly [key: KeyPath, name: string, value: FactValue];
+type WrittenOption = readonly [key: KeyPath, name: string, value: FactValue];
 
 /** The flags of Megatron-LM that a layout sets, in the order of the format. */
 export function megatronFlags(writer: LayoutWriter): Flag[] {
@@ -107,7 +107,7 @@ function gridOptions(writer: LayoutWriter, spelling: Spelling): WrittenOption[] 
 }
 
 /** The total of weight shards, which a layout may write as a degree beside tp. */
-export function shardOptions(writer: LayoutWriter, tp: KeyPath, remat: KeyPath, shards: KeyPath): WrittenOption[] {
+function shardOptions(writer: LayoutWriter, tp: KeyPath, remat: KeyPath, shards: KeyPath): WrittenOption[] {
   const degree = writer.written(remat);
   const size = writer.meant(tp);
   return typeof degree === 'number' && typeof size === 'number' && !writer.values.has(shards)

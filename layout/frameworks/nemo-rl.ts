@@ -542,7 +542,7 @@ function dtensorRole(writer: LayoutWriter): Settings {
 
 /** Another model than the policy, where the layout has it: its engine and its degrees. */
 function otherRole(writer: LayoutWriter, phase: 'critic' | 'teacher', section: string): Settings {
-  if (![...writer.values.keys()].some((key) => key.startsWith(`phases.${phase}.`))) {
+  if (!writer.hasPhase(phase)) {
     return [];
   }
   const isMegatron = (writer.meant(`phases.${phase}.engine`) ?? 'megatron') === 'megatron';

@@ -134,7 +134,7 @@ export const torchtitan: Framework = {
 };
 
 /** torchtitan's settings (torchtitan/config/configs.py, torchtitan/distributed/parallel_dims.py). */
-export const TITAN_OPTIONS: readonly OptionRow[] = [
+const TITAN_OPTIONS: readonly OptionRow[] = [
   ['parallelism.tp', 'parallelism.tensor_parallel_degree', 'integer', 1],
   ['parallelism.pp', 'parallelism.pipeline_parallel_degree', 'integer', 1],
   ['parallelism.cp', 'parallelism.context_parallel_degree', 'integer', 1],

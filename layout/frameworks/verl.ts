@@ -509,7 +509,7 @@ function degreesOf(writer: LayoutWriter, section: 'parallelism' | 'phases.refere
 }
 
 function megatronRoles(writer: LayoutWriter): Overrides {
-  const hasReference = [...writer.values.keys()].some((key) => key.startsWith('phases.reference.'));
+  const hasReference = writer.hasPhase('reference');
   writer.derives('phases.reference.engine', 'parallelism.dp', 'parallelism.expt_dp');
   return [
     [`${ACTOR}.strategy`, 'megatron'],
@@ -530,7 +530,7 @@ function fsdpRole(writer: LayoutWriter): Overrides {
 }
 
 function criticRole(writer: LayoutWriter): Overrides {
-  if (![...writer.values.keys()].some((key) => key.startsWith('phases.critic.'))) {
+  if (!writer.hasPhase('critic')) {
     return [];
   }
   const strategy = writer.meant('phases.critic.engine') ?? 'megatron';

@@ -202,7 +202,8 @@ class Chain {
   readonly launchers: string[] = [];
   readonly #configurations: string[] = [];
   #launcherOptions: Options | null = null;
-  readonly #worlds: World[] = [];
+  /** What the innermost launcher with a count says. */
+  #world: World | undefined;
   #asModule = false;
 
   constructor(
@@ -273,9 +274,7 @@ class Chain {
     this.launchers.push(name);
     const flags = readFlags(options, this.invocation.place, { switches: launcher.switches });
     const world = withEnvironment(launcher, worldIn(launcher, flags.options, this.textOf), this.invocation);
-    if (world) {
-      this.#worlds.push(world);
-    }
+    this.#world = world ?? this.#world;
     const configuration = flags.options.get('config_file')?.values[0];
     if (configuration) {
       this.#configurations.push(configuration);
@@ -288,39 +287,38 @@ class Chain {
   }
 
   job(args: readonly Arg[]): Omit<Job, 'world'> {
-    const { variables, place } = this.invocation;
-    const program = lastPart(textOf(args[0]) ?? '');
-    const common = {
+    return {
       launchers: this.launchers,
       configurations: this.#configurations,
       launcherOptions: this.#launcherOptions,
-      variables,
-      place,
+      variables: this.invocation.variables,
+      place: this.invocation.place,
+      ...this.#program(args),
     };
+  }
+
+  #program(args: readonly Arg[]): Pick<Job, 'program' | 'script' | 'args'> {
+    const program = lastPart(textOf(args[0]) ?? '');
     const isLaunched = this.launchers.some((name) => /^(torchrun\w*|accelerate|deepspeed|msrun)$/.test(name));
     if (/^python[\d.]*$/.test(program)) {
       const start = startOfScript(args);
-      const isModule = textOf(args[start]) === '-m';
-      const at = isModule ? start + 1 : start;
-      return {
-        ...common,
-        program: 'python',
-        script: start < 0 ? null : textOf(args[at]),
-        args: start < 0 ? [] : args.slice(at + 1),
-      };
+      const at = textOf(args[start]) === '-m' ? start + 1 : start;
+      return start < 0
+        ? { program: 'python', script: null, args: [] }
+        : { program: 'python', script: textOf(args[at]), args: args.slice(at + 1) };
     }
     if (LOST_FLAG.test(startOf(args[0]))) {
-      return { ...common, program: FLAGS_ALONE, script: null, args };
+      return { program: FLAGS_ALONE, script: null, args };
     }
-    if (program.endsWith('.py') || this.#asModule || (isLaunched && args[0]?.kind === 'word')) {
-      return { ...common, program: 'python', script: textOf(args[0]) ?? startOf(args[0]), args: args.slice(1) };
-    }
-    return { ...common, program, script: null, args: args.slice(1) };
+    const isScript = program.endsWith('.py') || this.#asModule || (isLaunched && args[0]?.kind === 'word');
+    return isScript
+      ? { program: 'python', script: startOf(args[0]), args: args.slice(1) }
+      : { program, script: null, args: args.slice(1) };
   }
 
   /** The world that the innermost launcher with a count gives, filled up from the job scheduler. */
   world(scheduled: ReadonlyMap<string, Text>): World {
-    const inner = this.#worlds.at(-1);
+    const inner = this.#world;
     const name = this.launchers.findLast((one) => LAUNCHERS[one]?.counts);
     if (inner && name !== 'srun' && name !== 'sbatch') {
       return inner;

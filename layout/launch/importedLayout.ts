@@ -167,17 +167,18 @@ function fits(spec: KeySpec, value: FactValue): boolean {
     case 'either':
       return spec.forms.some((form: KeySpec) => fits(form, value));
     case 'map':
-      return isMap(value) && Object.entries(value).every(([key, one]) => mapFits(spec.keys as Keys, key, one));
+      return (
+        isMap(value) &&
+        Object.entries(value).every(([key, one]) => {
+          const inner = (spec.keys as Keys)[key];
+          return inner !== undefined && fits(inner, one);
+        })
+      );
     case 'list':
       return Array.isArray(value) && value.every((item: FactValue) => fits(spec.items, item));
     default:
       return false;
   }
-}
-
-function mapFits(keys: Keys, key: string, value: FactValue): boolean {
-  const spec = keys[key];
-  return spec !== undefined && fits(spec, value);
 }
 
 function setPath(target: Record<string, FactValue | LayoutData>, path: readonly string[], value: FactValue): void {

@@ -129,6 +129,11 @@ export class LayoutWriter {
     return found;
   }
 
+  /** Whether the layout writes something of a phase. */
+  hasPhase(phase: string): boolean {
+    return [...this.values.keys()].some((key) => key.startsWith(`phases.${phase}.`));
+  }
+
   /** The names of the layout's modules. */
   modules(): string[] {
     return [...new Set([...this.values.keys()].flatMap((key) => /^modules\.([^.]+)\./.exec(key)?.[1] ?? []))];

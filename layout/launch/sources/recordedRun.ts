@@ -1,4 +1,4 @@
-import type { ScriptRun } from './shell/interpreter';
+import { runScript, type ScriptRun } from './shell/interpreter';
 import type { Invocation } from './shell/shell';
 import { type Arg, type Place, type Variable, word } from './shell/words';
 
@@ -45,14 +45,5 @@ export function recordedRun(file: string, text: string, commands: readonly Recor
     ]);
     return { args: words, variables: new Map(variables), place: start, stdin: null, outer: [] };
   });
-  return {
-    invocations,
-    variables: new Map(),
-    missing: [],
-    problems: [],
-    scheduled: new Map(),
-    choices: new Map(),
-    required: new Set(),
-    steps: 0,
-  };
+  return { ...runScript(file, '', () => null), invocations };
 }

@@ -8,6 +8,7 @@ import type {
   WordPart,
 } from 'unbash';
 import { type ArithmeticScope, evaluateArithmetic, shellNumber } from './arithmetic';
+import { matchingWork, removeMatch } from './patterns';
 import type { Shell } from './shell';
 import {
   type Arg,
@@ -19,6 +20,7 @@ import {
   MAX_PIECES,
   MAX_WORDS,
   type Piece,
+  placeOf,
   quotedAs,
   sizeOf,
   splitWords,
@@ -141,6 +143,11 @@ export function joined(items: readonly Arg[], quoted = false, separator = ' '): 
           )),
     ]),
   );
+}
+
+/** What an expansion yields as one text. */
+function textIn(expanded: Expanded): Text {
+  return 'text' in expanded ? expanded.text : joined(expanded.items);
 }
 
 function textOfParts(shell: Shell, parts: readonly WordPart[], heredoc: boolean): Text {
@@ -274,9 +281,7 @@ class Scope implements ArithmeticScope {
     const name = parts ? null : (/^\$(\w+|[#?@*])$/.exec(value)?.[1] ?? null);
     const expanded = name === null ? null : parameter(this.shell, name);
     const text = expanded
-      ? 'text' in expanded
-        ? expanded.text
-        : joined(expanded.items)
+      ? textIn(expanded)
       : parts
         ? bounded(textOfParts(this.shell, parts, false))
         : textAt(value, this.shell.source.place(pos));
@@ -291,8 +296,7 @@ class Scope implements ArithmeticScope {
     }
     const name = known.trim();
     if (/^[A-Za-z_]\w*$/.test(name) && depth < 8) {
-      const expanded = parameter(this.shell, name);
-      return this.#of('text' in expanded ? expanded.text : joined(expanded.items), depth + 1);
+      return this.#of(textIn(parameter(this.shell, name)), depth + 1);
     }
     return shellNumber(name);
   }
@@ -322,7 +326,7 @@ function parameter(shell: Shell, name: string): Expanded {
   if (/^\d+$/.test(name)) {
     const arg = positional?.[Number(name) - 1];
     if (positional) {
-      return arg ? (arg.kind === 'word' ? { text: arg.text } : { items: [arg] }) : { text: [] };
+      return contents({ kind: 'array', items: arg ? [arg] : [] });
     }
     const chosen = shell.chosen.get(name);
     return { text: chosen === undefined ? unknownText('positional', name) : textAt(chosen, here) };
@@ -400,8 +404,7 @@ function itemOf(shell: Shell, part: ParameterExpansionPart, variable: Variable |
 }
 
 function indexNamed(shell: Shell, name: string): number | null {
-  const value = parameter(shell, name);
-  const known = 'text' in value ? literal(value.text) : null;
+  const known = literal(textIn(parameter(shell, name)));
   return known === null ? null : shellNumber(known);
 }
 
@@ -432,9 +435,19 @@ function operate(
       ? { text: unknownText('branch', part.text) }
       : subject;
   }
-  // under 1 % of the values of scripts are parts of others: those without a prefix, in other letters, replaced
-  const isKnown = literal(subject.text) !== null;
-  return { text: isKnown ? unknownText('branch', part.text) : [unknownIn(subject.text, part.text)] };
+  const known = literal(subject.text);
+  if (known === null) {
+    return { text: [unknownIn(subject.text, part.text)] };
+  }
+  // other operations than `${x#p}` and its kind yield under 1 % of the values of scripts
+  const pattern = operation.type === 'Remove' ? literal(expandText(shell, operation.operand)) : null;
+  const mayMatch = shell.spend(matchingWork(known, pattern ?? ''));
+  const changed =
+    operation.type === 'Remove' && pattern !== null && mayMatch
+      ? removeMatch(known, pattern, operation.operator)
+      : null;
+  const place = placeOf(subject.text) ?? shell.source.place(part.pos);
+  return { text: changed === null ? unknownText('branch', part.text) : textAt(changed, place) };
 }
 
 function defaulted(
@@ -443,7 +456,7 @@ function defaulted(
   { operator, operand }: Extract<ParameterOperation, { type: 'Default' }>,
   part: ParameterExpansionPart,
 ): Expanded {
-  const text = 'text' in subject ? subject.text : joined(subject.items);
+  const text = textIn(subject);
   const nothing = isUnset(text) || literal(text) === '';
   if (operator === '+' || operator === ':+') {
     const value = nothing ? [] : expandText(shell, operand);

@@ -25,10 +25,7 @@ test.each([
   ['A=8\nB=2\nrun $(($A*$B)) $((A*B-1)) $(( (A + 1) * B ))', ['run', '16', '15', '18']],
   ['run $((2 * (3 + N)))', ['run', '?environment variable N']],
   ['N=4\nrun $((N * 2)) ${N:-7} ${M:-7} ${M:=9} $M', ['run', '8', '4', '7', '9', '9']],
-  [
-    'X=a/b.sh\nrun ${X##*/} ${X%.sh} ${X/b/c} ${X^^} ${#X}',
-    ['run', '?${X##*/}', '?${X%.sh}', '?${X/b/c}', '?${X^^}', '6'],
-  ],
+  ['X=a/b.sh\nrun ${X##*/} ${X%.sh} ${X/b/c} ${X^^} ${#X}', ['run', 'b.sh', 'a/b', '?${X/b/c}', '?${X^^}', '6']],
   ['if [ -z ${TP} ]; then TP=1; fi\nrun $TP', ['run', '1']],
   ['if [[ -n "$TP" && $TP -gt 1 ]]; then X=--a; else X=--b; fi\nrun $X', ['run', '--b']],
   ['if [ "$1" = big ]; then X=2; else X=1; fi\nrun $X', ['run', '1']],

@@ -199,8 +199,6 @@ class Interpreter implements BuiltinShell {
   }
 
   script(file: string, text: string): Signal {
-    const before = this.program;
-    this.program = file;
     this.#files.set(file, text);
     const directives = sbatchDirectives(text);
     for (const [name, read] of Object.entries(SLURM_VARIABLES)) {
@@ -213,9 +211,7 @@ class Interpreter implements BuiltinShell {
         this.#scheduled.set(name, given);
       }
     }
-    const signal = this.#text(text, fileSource(file));
-    this.program = before;
-    return signal;
+    return this.#text(text, fileSource(file), file);
   }
 
   get isCaptured(): boolean {
@@ -234,30 +230,30 @@ class Interpreter implements BuiltinShell {
     if (this.#calls >= MAX_CALLS || this.#work > MAX_WORK) {
       return unknownText('command', 'nested commands');
     }
-    const before = { state: this.state, output: this.#output, stdin: this.stdin, source: this.source };
-    this.state = this.#fork();
+    const { source } = this;
+    const inner = script.source === undefined ? source : { ...source, place: () => source.place(script.pos) };
+    const before = this.#output;
     this.#output = [];
-    if (script.source !== undefined) {
-      this.source = { file: before.source.file, place: () => before.source.place(script.pos) };
-    }
-    this.#nested(() => this.#list(script.commands));
+    this.#within({ state: this.#fork(), source: inner }, () => this.#list(script.commands));
     const output = withoutLastLineBreak(this.#output);
-    this.state = before.state;
-    this.#output = before.output;
-    this.stdin = before.stdin;
-    this.source = before.source;
+    this.#output = before;
     return output;
   }
 
-  /** Follows commands one call deeper. */
-  #nested<T>(follow: () => T): T {
+  /** Follows commands one call deeper, in surroundings of their own: those around them hold again behind it. */
+  #within<T>(own: Partial<Surroundings>, follow: () => T): T {
+    const { state, source, program, stdin } = this;
+    const [outer, returns] = [this.#outer, this.#returns];
+    Object.assign(this, own);
     this.#calls++;
     const result = follow();
     this.#calls--;
+    Object.assign(this, { source, program, stdin, ...(own.state && { state }) });
+    [this.#outer, this.#returns] = [outer, returns];
     return result;
   }
 
-  #text(text: string, source: Source): Signal {
+  #text(text: string, source: Source, program = this.program): Signal {
     if (text.length > MAX_SCRIPT || this.#calls >= MAX_CALLS) {
       this.#problems.add(`${source.file} is too long or calls itself too often; it is not read to its end.`);
       return null;
@@ -266,11 +262,7 @@ class Interpreter implements BuiltinShell {
     for (const error of script.errors ?? []) {
       this.#problems.add(`${source.file}:${lineOf(text, error.pos)}: ${error.message}`);
     }
-    const before = this.source;
-    this.source = source;
-    const { signal } = this.#nested(() => this.#list(script.commands));
-    this.source = before;
-    return signal;
+    return this.#within({ source, program }, () => this.#list(script.commands)).signal;
   }
 
   #list(statements: readonly Statement[]): Outcome {
@@ -799,17 +791,10 @@ class Interpreter implements BuiltinShell {
     if (!found) {
       return;
     }
-    const before = this.state;
-    this.state = before.child(args);
-    const { stdin } = this;
-    this.stdin = null;
-    if (found.written) {
-      this.#text(found.text, writtenSource(this.source.file, found.written));
-    } else {
-      this.script(found.path, found.text);
-    }
-    this.stdin = stdin;
-    this.state = before;
+    const { written } = found;
+    this.#within({ state: this.state.child(args), stdin: null }, () =>
+      written ? this.#text(found.text, writtenSource(this.source.file, written)) : this.script(found.path, found.text),
+    );
   }
 
   /** A file that the script names: one that it writes itself, or one that can be read. */
@@ -834,20 +819,18 @@ class Interpreter implements BuiltinShell {
     if (this.#calls >= MAX_CALLS) {
       return UNKNOWN;
     }
-    const before = { positional: this.state.positional, source: this.source, returns: this.#returns };
+    const before = this.state.positional;
     this.state.positional = args;
-    this.source = source;
-    this.#returns = [];
-    const outcome = this.#nested(() =>
-      node.body.type === 'CompoundList' ? this.#list(node.body.commands) : this.#run(node.body),
-    );
-    for (const state of this.#returns) {
-      this.state = state.merge(this.state, `\`return\` in ${node.name.value}`);
-    }
-    this.#returns = before.returns;
-    this.source = before.source;
-    this.state.positional = before.positional;
-    const { verdict, signal } = outcome;
+    const { verdict, signal } = this.#within({ source }, () => {
+      this.#returns = [];
+      const { body } = node;
+      const outcome = body.type === 'CompoundList' ? this.#list(body.commands) : this.#run(body);
+      for (const state of this.#returns) {
+        this.state = state.merge(this.state, `\`return\` in ${node.name.value}`);
+      }
+      return outcome;
+    });
+    this.state.positional = before;
     return { verdict, signal: endsScript(signal) ? signal : null };
   }
 
@@ -920,6 +903,14 @@ class Interpreter implements BuiltinShell {
     const line = text.slice(file.offset, file.offset + (node.end - node.pos)).split('\n')[0] ?? '';
     return line.length > 80 ? `${line.slice(0, 80)}...` : line.trim();
   }
+}
+
+/** What commands run in, and what is around them again when they have run. */
+interface Surroundings {
+  readonly state: State;
+  readonly source: Source;
+  readonly program: string;
+  readonly stdin: Text | null;
 }
 
 /** Whether commands can leave the script: assignments alone cannot. */

@@ -58,10 +58,11 @@ function setOf(body: string): (character: string) => boolean {
   };
 }
 
-/** Whether elements match a whole text. */
-function matchesAll(text: string, elements: readonly PatternElement[]): boolean {
+/** The ends of all matches that begin at an offset, in ascending order. */
+function endsFrom(text: string, start: number, elements: readonly PatternElement[]): number[] {
   let active = closure(new Set([0]), elements);
-  for (let at = 0; at < text.length && active.size > 0; at++) {
+  const ends = active.has(elements.length) ? [start] : [];
+  for (let at = start; at < text.length && active.size > 0; at++) {
     const next = new Set<number>();
     for (const state of active) {
       const element = elements[state];
@@ -72,8 +73,11 @@ function matchesAll(text: string, elements: readonly PatternElement[]): boolean 
       }
     }
     active = closure(next, elements);
+    if (active.has(elements.length)) {
+      ends.push(at + 1);
+    }
   }
-  return active.has(elements.length);
+  return ends;
 }
 
 function closure(states: Set<number>, elements: readonly PatternElement[]): Set<number> {
@@ -96,5 +100,32 @@ export function matchingWork(text: string, pattern: string): number {
 /** Whether a shell pattern matches a whole text; null where it is too long to say. */
 export function matchesGlob(text: string, pattern: string): boolean | null {
   const elements = text.length > MAX_MATCHED ? null : parsePattern(pattern);
-  return elements && matchesAll(text, elements);
+  return elements && endsFrom(text, 0, elements).at(-1) === text.length;
+}
+
+/**
+ * A text without the part that a pattern matches at one end, as `${x#p}`, `${x##p}`, `${x%p}` and `${x%%p}` leave it; null
+ * where it is too long to say.
+ */
+export function removeMatch(text: string, pattern: string, operator: '#' | '##' | '%' | '%%'): string | null {
+  const elements = text.length > MAX_MATCHED ? null : parsePattern(pattern);
+  if (!elements) {
+    return null;
+  }
+  if (operator.startsWith('#')) {
+    const ends = endsFrom(text, 0, elements);
+    const end = operator === '#' ? ends[0] : ends.at(-1);
+    return text.slice(end ?? 0);
+  }
+  // the end of a text is the start of the text backwards
+  const lengths = endsFrom([...reversed(text)].join(''), 0, elements.toReversed());
+  const length = operator === '%' ? lengths[0] : lengths.at(-1);
+  return text.slice(0, text.length - (length ?? 0));
+}
+
+/** The UTF-16 units of a text from the last to the first. */
+function* reversed(text: string): Iterable<string> {
+  for (let index = text.length - 1; index >= 0; index--) {
+    yield text.charAt(index);
+  }
 }

@@ -249,21 +249,16 @@ function choiceOfWords({ options, reason, weight }: ChoicePiece): Choice {
   return { kind: 'choice', reason, weight, options: options.map((option) => splitWords(quotedAs(option, false))) };
 }
 
-function pieceWeight(piece: Piece): number {
-  return piece.kind === 'choice' ? piece.weight : 1;
-}
-
-function argWeight(arg: Arg): number {
-  return arg.kind === 'choice' ? arg.weight : sum(arg.text.map(pieceWeight));
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+function weightOf(items: readonly (Piece | Arg)[]): number {
+  const weights = items.map((item) =>
+    item.kind === 'choice' ? item.weight : item.kind === 'word' ? weightOf(item.text) : 1,
+  );
+  return weights.reduce((total, weight) => total + weight, 0);
 }
 
 /** One of several texts; unknown where there are too many. */
 export function choiceOfTexts(options: readonly Text[], reason: Reason): Piece {
-  const weight = 1 + sum(options.map((option) => sum(option.map(pieceWeight))));
+  const weight = 1 + weightOf(options.flat());
   return weight > MAX_WEIGHT
     ? { kind: 'unknown', why: 'branch', name: reasonText(reason), quoted: false }
     : { kind: 'choice', options, reason, weight, quoted: false };
@@ -271,7 +266,7 @@ export function choiceOfTexts(options: readonly Text[], reason: Reason): Piece {
 
 /** One of several lists of arguments; unknown where there are too many. */
 function choiceOfArgs(options: readonly (readonly Arg[])[], reason: Reason): Arg {
-  const weight = 1 + sum(options.map((option) => sum(option.map(argWeight))));
+  const weight = 1 + weightOf(options.flat());
   return weight > MAX_WEIGHT
     ? word(unknownText('branch', reasonText(reason)))
     : { kind: 'choice', options, reason, weight };

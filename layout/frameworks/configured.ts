@@ -16,10 +16,8 @@ interface ConfigurationReader {
  */
 export function readConfigured(job: Job, context: LaunchContext, family: ConfigurationReader): Facts {
   const paths = configurationsOf(job);
-  const found = paths
-    .flatMap((path) => context.findTree(path) ?? [])
-    .find((one) => family.evidence({ ...one, place: job.place, job }));
-  const facts = found ? family.read({ ...found, place: job.place, job }) : new Facts();
+  const found = paths.flatMap((path) => context.findTree(path) ?? []).find((one) => family.evidence({ ...one, job }));
+  const facts = found ? family.read({ ...found, job }) : new Facts();
   if (!found) {
     facts.note(`What ${paths[0] ?? 'the configuration'} sets is unknown: it was not found.`);
   }

@@ -83,7 +83,7 @@ function isOnMegatron(job: Job, context: LaunchContext): boolean {
     switches.some((value) => /^(1|true|y)$/i.test(value ?? '')) ||
     configurationsOf(job).some((path) => {
       const found = context.findTree(path);
-      return found !== null && DOCUMENT.evidence({ ...found, place: job.place, job }) !== null;
+      return found !== null && DOCUMENT.evidence({ ...found, job }) !== null;
     })
   );
 }

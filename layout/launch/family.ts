@@ -1,6 +1,4 @@
 import type { Job } from './commands';
-import type { ReadFile } from './sources/shell/interpreter';
-import type { Place } from './sources/shell/words';
 import type { TreeMap } from './sources/tree';
 import type { Defaults, Facts } from './value';
 
@@ -12,7 +10,6 @@ export interface LaunchContext {
   find(path: string, from?: string): { readonly file: string; readonly text: string } | null;
   /** As `find`, a YAML or JSON file parsed; null also where it is no map. */
   findTree(path: string, from?: string): { readonly file: string; readonly tree: TreeMap } | null;
-  readonly readFile: ReadFile;
 }
 
 /** What shows a framework, the weakest first. Detection takes the strongest, whatever the order in which frameworks are listed. */
@@ -41,7 +38,6 @@ export type Evidence = (typeof EVIDENCE)[number];
 export interface LaunchDocument {
   readonly file: string;
   readonly tree: TreeMap;
-  readonly place: Place;
   /** The command that names the file; null where the file is read alone. */
   readonly job: Job | null;
 }

@@ -180,7 +180,7 @@ class Session implements LaunchContext {
     if (!tree) {
       return null;
     }
-    const document = { file: this.file, tree, place: { file: this.file, offset: 0 }, job: null };
+    const document = { file: this.file, tree, job: null };
     const found = strongest(familiesNamed(family), (one) =>
       one.document ? (family === undefined ? one.document.evidence(document, this) : 'own') : null,
     );

@@ -8,7 +8,7 @@ import { firstLine } from './format/tree';
 import { frameworkOf } from './frameworks';
 import { holds, isOwnRule } from './frameworks/heldRules';
 import { ALWAYS_SAID, ignoresOf, sift } from './ignores';
-import { RULES } from './rules/registry';
+import { RULES, ruleOf } from './rules/registry';
 import { MEGATRON_LM, type Report, type Rule, toDiagnostic } from './rules/rule';
 import { fileTooLarge } from './rules/shape/file-too-large';
 import { openedFields } from './rules/shape/meaning';
@@ -22,11 +22,11 @@ import { versionOf, wordsOf } from './topology/versions';
 /** The codes of all rules. */
 const CODES = RULES.map(({ code }) => code);
 
-/** The codes of rules that need other files: whether a comment that silences one is used is not known here. */
-const OUTSIDE: ReadonlySet<string> = new Set(RULES.flatMap(({ code, beside }) => (beside ? [code] : [])));
-
-/** Whether a diagnostic follows from the text of a layout alone: other files keep no layout from running. */
-export const isOfText = ({ code }: { readonly code: string }): boolean => !OUTSIDE.has(code);
+/**
+ * Whether a diagnostic follows from the text of a layout alone: other files keep no layout from running, and whether a comment that
+ * silences a rule on them is used is not known here.
+ */
+export const isOfText = ({ code }: { readonly code: string }): boolean => !ruleOf(code)?.beside;
 
 /** What a layout file says, before any rule judges it. */
 export interface Understood {

@@ -1,7 +1,7 @@
 import type { Severity, Span } from './diagnostic';
 import type { Entry, Node } from './format/node';
 import { firstLine, parseTree } from './format/tree';
-import { RULES } from './rules/registry';
+import { ruleOf } from './rules/registry';
 
 /** The file that says how the rules weigh for all layouts in its folder and below. */
 export const CONFIGURATION = '.parallelism-layout.yaml';
@@ -21,11 +21,10 @@ export interface Configuration {
 }
 
 const LEVELS = ['off', 'information', 'warning', 'error'] as const;
-const CODES: ReadonlySet<string> = new Set(RULES.map(({ code }) => code));
 
 /** The severity of a rule, or what is wrong with it in words. */
 function levelOf(code: string, value: unknown): Severity | 'off' | { readonly problem: string } {
-  if (!CODES.has(code)) {
+  if (!ruleOf(code)) {
     return { problem: `there is no rule '${code}'` };
   }
   return LEVELS.find((one) => one === value) ?? { problem: `${code} must be off, information, warning or error` };

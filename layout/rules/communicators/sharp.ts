@@ -7,7 +7,7 @@ import { suggestion } from '../fixes';
 type Options = NonNullable<LayoutFacts['root']['communicators']['value']>;
 
 /** The SHARP options of a file. */
-export interface Sharp {
+interface Sharp {
   readonly options: Options;
   readonly useSharp: boolean;
   readonly group: Field<string>;

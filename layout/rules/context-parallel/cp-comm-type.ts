@@ -24,7 +24,7 @@ export const cpCommType: Rule = {
       const field = sequence.value?.cp_comm_type;
       yield* lengthReport(grids, field, model, degrees?.cp ?? 1);
       yield* sparseReport(grids, module);
-      if (field && usesLevels(field.value) && !(name === null && sizes?.written)) {
+      if (field && waysOf(field).includes('a2a+p2p') && !(name === null && sizes?.written)) {
         yield {
           message: `a2a+p2p needs hierarchical_context_parallel_sizes${name === null ? '' : ', which a module cannot have'}. Use p2p${name === null ? ', or write them' : ''}.`,
           span: field.span,
@@ -43,9 +43,9 @@ export const cpCommType: Rule = {
   },
 };
 
-/** Whether all layers, or one of them, exchange hierarchically. */
-function usesLevels(value: string | readonly Field<string>[] | undefined): boolean {
-  return typeof value === 'string' ? value === 'a2a+p2p' : valuesOf(value).includes('a2a+p2p');
+/** The ways in which the layers of a file exchange keys and values; none where it does not say. */
+export function waysOf(field: Field<string | readonly Field<string>[]> | undefined): readonly string[] {
+  return typeof field?.value === 'string' ? [field.value] : valuesOf(field?.value);
 }
 
 /** A list with another number of ways than the model has layers. */
@@ -71,7 +71,7 @@ function* lengthReport(
 function* sparseReport({ text }: LayoutFacts, { fields, degrees, model, sequence }: ModuleFacts): Iterable<Report> {
   const variant = model.value?.experimental_attention_variant;
   const field = sequence.value?.cp_comm_type;
-  const ways = typeof field?.value === 'string' ? [field.value] : valuesOf(field?.value);
+  const ways = waysOf(field);
   const isGathered = ways.length > 0 && ways.every((way) => way === 'all_gather');
   const isOpen = field?.written && ways.length === 0;
   if (variant?.value === 'dsa' && (degrees?.cp ?? 1) > 1 && !isGathered && !isOpen) {

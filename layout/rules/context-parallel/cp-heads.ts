@@ -1,10 +1,10 @@
-import { valuesOf } from '../../format/spec';
 import type { LayoutFacts } from '../../topology/facts';
 import { changes } from '../fixes';
 import { eachModel } from '../model/describedModels';
 import { countOf } from '../numbers';
 import { valueRelated } from '../related';
 import { job, megatron, type Rule, stopsLater } from '../rule';
+import { waysOf } from './cp-comm-type';
 
 export const cpHeads: Rule = {
   code: 'cp-heads',
@@ -25,8 +25,7 @@ export const cpHeads: Rule = {
   ],
   check: eachModel(function* ({ module, model, degrees }, facts) {
     const field = module.sequence.value?.cp_comm_type;
-    const ways = typeof field?.value === 'string' ? [field.value] : valuesOf(field?.value);
-    const size = exchangeSize(facts, ways, degrees.cp);
+    const size = exchangeSize(facts, waysOf(field), degrees.cp);
     const heads = model.num_attention_heads;
     // MindSpeed repeats key-value heads before the exchange (--kv-head-repeat-before-uly-alltoall, on by default)
     const repeats = model.multi_latent_attention.value === true || facts.framework?.name === 'mindspeed';

@@ -1,4 +1,4 @@
-import { COMPARED, changes, expertSizes, otherModel, type Resume, TIED, told } from './resume';
+import { COMPARED, changes, expertSizes, FRESH, otherModel, type Resume, TIED, told } from './resume';
 import { hasExpertOptimizer } from './savedState';
 import type { CheckpointFormat, PartVerdict, WayOut } from './verdict';
 
@@ -25,13 +25,24 @@ const FORMATS: Readonly<Record<CheckpointFormat, (resume: Resume) => PartVerdict
 };
 
 function shardedModel(resume: Resume): PartVerdict {
-  if (resume.saved.tied && !resume.now.tied) {
+  if (resume.now.megatronFsdp !== null) {
     return told('model', {
-      outcome: 'lost',
-      because: `The model does not load: ${TIED}, so the checkpoint has no output layer.`,
-      source: 'megatron/core/dist_checkpointing',
+      outcome: 'after',
+      because: 'The model does not load as it is: the second layout enables Megatron-FSDP, which reads no torch_dist.',
+      predicts: "KeyError: 'model'",
+      ways: [
+        {
+          what: 'Convert the checkpoint, with --swiglu for a gated model; --dump-param-to-param-group-map of the old layout and print-torch-dcp-in-json make MAP.json.',
+          command:
+            'torchrun tools/checkpoint/checkpoint_inspector.py convert-torch-dist-to-fsdp-dtensor LOAD SAVE --param-to-param-group-map-json MAP.json',
+        },
+      ],
+      source: 'docs/user-guide/features/megatron_fsdp.md',
       proof: 'run',
     });
+  }
+  if (resume.saved.tied && !resume.now.tied) {
+    return withoutOutputLayer(null, 'megatron/core/dist_checkpointing');
   }
   const gtp = changes(resume, ['gtpRemat', 'exptGtpRemat']);
   if (gtp !== '') {
@@ -46,6 +57,16 @@ function shardedModel(resume: Resume): PartVerdict {
     outcome: 'loads',
     because: moved === '' ? 'The model loads as it is.' : `The model loads as it is and is resharded: ${moved}.`,
     source: 'megatron/core/dist_checkpointing',
+    proof: 'run',
+  });
+}
+
+function withoutOutputLayer(predicts: string | null, source: string): PartVerdict {
+  return told('model', {
+    outcome: 'lost',
+    because: `The model does not load: ${TIED}, so the checkpoint has no output layer.`,
+    predicts,
+    source,
     proof: 'run',
   });
 }
@@ -106,7 +127,8 @@ function dcpModel(): PartVerdict {
 }
 
 function fsdpModel(resume: Resume): PartVerdict {
-  if (!resume.now.megatronFsdp) {
+  const { saved, now } = resume;
+  if (now.megatronFsdp === null) {
     return told('model', {
       outcome: 'lost',
       because: 'The model does not load: this format needs Megatron-FSDP, which the second layout does not enable.',
@@ -114,15 +136,72 @@ function fsdpModel(resume: Resume): PartVerdict {
       source: 'megatron/training/arguments.py validate_args',
     });
   }
-  const cut = changes(resume, ['tp', ...expertSizes(resume), 'cp']);
-  return cut === ''
-    ? told('model', {
-        outcome: 'loads',
-        because: 'The model loads as it is: DTensors are resharded over the data-parallel ranks.',
-        source: 'torch.distributed.checkpoint',
-      })
-    : told('model', {
-        outcome: 'unknown',
-        because: `Whether the model loads is not known: ${cut}, and no such pair of Megatron-FSDP was tried.`,
-      });
+  if (saved.megatronFsdp === 2 || now.megatronFsdp === 2) {
+    return told('model', {
+      outcome: 'unknown',
+      because: 'Whether the model loads is not known: no checkpoint of Megatron-FSDP version 2 was tried.',
+    });
+  }
+  if (saved.tied && !now.tied) {
+    return withoutOutputLayer('Missing key in checkpoint state_dict: model.module.output_layer.weight.', DCP);
+  }
+  if (saved.paddedVocabulary !== now.paddedVocabulary) {
+    return otherVocabulary(resume);
+  }
+  return (saved.paramsType === 'fp32') === (now.paramsType === 'fp32') ? dtensors(resume) : otherStates(resume);
+}
+
+const DCP = 'torch.distributed.checkpoint';
+
+function dtensors(resume: Resume): PartVerdict {
+  const moved = changes(resume, ['tp', ...expertSizes(resume), 'cp', 'dp']);
+  return told('model', {
+    outcome: 'loads',
+    because: moved === '' ? 'The model loads as it is.' : `The model loads as it is and is resharded: ${moved}.`,
+    source: DCP,
+    proof: 'run',
+  });
+}
+
+/**
+ * An optimizer of parameters in fp32 names its states otherwise. Megatron-FSDP does not go from loaded weights to main weights of
+ * its own, so that in half precision weights are not loaded without states.
+ */
+function otherStates({ saved, now }: Resume): PartVerdict {
+  const name = now.paramsType === 'fp32' ? 'module.module' : 'module.module.module';
+  return told('model', {
+    outcome: now.paramsType === 'fp32' ? 'after' : 'lost',
+    because: `The model does not load as it is: params_dtype ${saved.paramsType} → ${now.paramsType}, under which the optimizer states have other names, and both are loaded together.`,
+    predicts: `Missing key in checkpoint state_dict: optimizer.state.${name}.embedding.word_embeddings.weight.exp_avg.`,
+    ways: now.paramsType === 'fp32' ? [FRESH] : [],
+    source: DCP,
+    proof: 'run',
+  });
+}
+
+/** DTensors keep their size: the embedding must have as many rows as before. */
+function otherVocabulary(resume: Resume): PartVerdict {
+  const { saved, now } = resume;
+  const rows = saved.paddedVocabulary ?? 0;
+  const size = ({ paddedVocabulary, sizes }: Resume['saved']) =>
+    `torch.Size([${paddedVocabulary}, ${sizes.hidden_size}])`;
+  const isKnown = [saved, now].every((one) => one.paddedVocabulary !== null && one.sizes.hidden_size !== null);
+  return told('model', {
+    outcome: isKnown ? 'after' : 'unknown',
+    because: `${isKnown ? 'The model does not load as it is' : 'Whether the model loads is not known'}: ${changes(resume, ['paddedVocabulary'])}.`,
+    predicts: isKnown
+      ? `Size mismatch between saved ${size(saved)} and current: ${size(now)} for model.module.embedding.word_embeddings.weight`
+      : null,
+    ways:
+      isKnown && rows % now.tp === 0
+        ? [
+            {
+              what: 'Pad the vocabulary to as many rows as before.',
+              command: `--make-vocab-size-divisible-by ${rows / now.tp}`,
+            },
+          ]
+        : [],
+    source: DCP,
+    proof: 'run',
+  });
 }

@@ -4,6 +4,7 @@ import {
   changes,
   DISTRIBUTED_OPTIMIZER,
   expertSizes,
+  FRESH,
   otherModel,
   type Resume,
   TIED,
@@ -11,8 +12,6 @@ import {
 } from './resume';
 import { hasExpertOptimizer } from './savedState';
 import type { PartVerdict, WayOut } from './verdict';
-
-const FRESH: WayOut = { what: 'Start with fresh optimizer states.', command: '--no-load-optim' };
 
 const FULLY: WayOut = {
   what: 'Start the old layout once more and save so that every size may change.',
@@ -23,6 +22,9 @@ export function optimizerVerdict(resume: Resume): PartVerdict {
   const { saved, now, format } = resume;
   if (otherModel(resume) !== null) {
     return told('optimizer', { outcome: 'lost', because: 'The optimizer states do not load: the model differs.' });
+  }
+  if (format === 'fsdp_dtensor' || (format === 'torch_dist' && now.megatronFsdp !== null)) {
+    return asTheModel(resume);
   }
   if (saved.distributedOptimizer !== now.distributedOptimizer && format === 'torch_dist') {
     return otherOptimizer(resume);
@@ -39,18 +41,27 @@ export function optimizerVerdict(resume: Resume): PartVerdict {
     return legacyOptimizer(resume);
   }
   if (format !== 'torch_dist') {
-    const model = modelVerdict(resume);
-    return {
-      ...model,
-      part: 'optimizer',
-      because: model.because
-        .replace('The model', 'The optimizer states')
-        .replace('loads', 'load')
-        .replace('does not', 'do not'),
-      ways: model.outcome === 'loads' ? [] : [FRESH],
-    };
+    return asTheModel(resume);
   }
   return saved.distributedOptimizer ? distributedOptimizer(resume) : plainOptimizer(resume);
+}
+
+/** In these formats states are cut as the weights are, and go with them. */
+function asTheModel(resume: Resume): PartVerdict {
+  const model = modelVerdict(resume);
+  return {
+    ...model,
+    part: 'optimizer',
+    // what the weights need is to leave the states behind
+    outcome: model.ways.includes(FRESH) ? 'lost' : model.outcome,
+    because: model.because
+      .replace('The model', 'The optimizer states')
+      .replace('the model loads', 'the optimizer states load')
+      .replace('loads as it is', 'load as they are')
+      .replace('does not load as it is', 'do not load as they are')
+      .replace('does not', 'do not')
+      .replace('and is', 'and are'),
+  };
 }
 
 /** States of a distributed optimizer and of one that is not lie under other names, and in other shapes. */

@@ -1,5 +1,5 @@
 import { COMPARED_SIZES, type SavedState } from './savedState';
-import type { CheckpointFormat, CheckpointPart, PartVerdict } from './verdict';
+import type { CheckpointFormat, CheckpointPart, PartVerdict, WayOut } from './verdict';
 
 /** A checkpoint of one layout, and the layout that loads it. */
 export interface Resume {
@@ -62,3 +62,5 @@ export const COMPARED = `${CHECKPOINTING} check_checkpoint_args`;
 
 /** Why neither weights nor states of the output layer can be loaded. */
 export const TIED = 'the first layout ties the output weights to the embedding, the second does not';
+
+export const FRESH: WayOut = { what: 'Start with fresh optimizer states.', command: '--no-load-optim' };

@@ -48,7 +48,8 @@ export interface SavedState {
   readonly bufferTypes: string;
   /** The most elements of a gradient bucket; null for one bucket a buffer. */
   readonly bucketSize: number | null;
-  readonly megatronFsdp: boolean;
+  /** The version of Megatron-FSDP; null where it is off. */
+  readonly megatronFsdp: number | null;
   readonly globalBatch: number | null;
   readonly format: string | null;
   readonly sharding: OptimizerSharding;
@@ -118,7 +119,7 @@ function savedState(facts: LayoutFacts, module: ModuleFacts): SavedState | null 
       optimizer?.overlap_grad_reduce.value === true && !fitsOneBucket(weights)
         ? defaultBucketSize(dp * degrees.cp)
         : null,
-    megatronFsdp: root.fsdp.value?.enabled.value === true,
+    megatronFsdp: root.fsdp.value?.enabled.value === true ? (root.fsdp.value.megatron_fsdp_version.value ?? 1) : null,
     globalBatch: known(root.batch.value?.global_batch_size),
     format: known(checkpoint?.ckpt_format),
     sharding: checkpoint?.optimizer_sharding.value ?? 'dp_reshardable',

@@ -234,6 +234,63 @@ describe('what a layout takes from the checkpoint of another', () => {
     expect(verdicts(one, one)[0]).toMatch(/^model unknown: /);
   });
 
+  describe('Megatron-FSDP', () => {
+    const fsdp = (parallelism: string, model: string, ...options: readonly string[]) =>
+      layout(parallelism, `model: {num_layers: 8, hidden_size: 64, num_attention_heads: 8, ${model}}`).concat(
+        `fsdp: {${['enabled: true', ...options].join(', ')}}\ncheckpoint: {ckpt_format: fsdp_dtensor}\n`,
+      );
+    const untied = 'untie_embeddings_and_output_weights: true';
+
+    test('all of it loads under any sizes', () => {
+      const [before, after] = [fsdp('tp: 2, cp: 2', 'num_experts: 8'), fsdp('ep: 4, expt_tp: 1', 'num_experts: 8')];
+      expect(verdicts(before, after).slice(0, 3)).toEqual([
+        'model loads: The model loads as it is and is resharded: tp 2 → 1, ep 1 → 4, expt_tp 2 → 1, cp 2 → 1, dp 2 → 8.',
+        'optimizer loads: The optimizer states load as they are and are resharded: tp 2 → 1, ep 1 → 4, expt_tp 2 → 1, cp 2 → 1, dp 2 → 8.',
+        'rng loads: The random (RNG) states load: under Megatron-FSDP all tensor-parallel ranks have those of the first.',
+      ]);
+    });
+
+    test('another padding of the vocabulary is undone by the multiple that it is padded to', () => {
+      const [model, optimizer] = verdicts(fsdp('', 'vocab_size: 300'), fsdp('tp: 2', 'vocab_size: 300'));
+      const error =
+        '"Size mismatch between saved torch.Size([384, 64]) and current: torch.Size([512, 64]) for model.module.embedding.word_embeddings.weight"';
+      expect([model, optimizer]).toEqual([
+        `model after: The model does not load as it is: padded vocabulary 384 → 512. | ${error} | --make-vocab-size-divisible-by 192`,
+        `optimizer after: The optimizer states do not load as they are: padded vocabulary 384 → 512. | ${error} | --make-vocab-size-divisible-by 192`,
+      ]);
+    });
+
+    test('in half precision nothing loads without the states', () => {
+      const [half, whole] = [fsdp('', untied), fsdp('', `${untied}, params_dtype: fp32`)];
+      const outcomes = (before: string, after: string) =>
+        verdicts(before, after)
+          .slice(0, 2)
+          .map((line) => [line.split(':')[0], line.includes('--no-load-optim')]);
+      expect(outcomes(whole, half)).toEqual([
+        ['model lost', false],
+        ['optimizer lost', false],
+      ]);
+      expect(outcomes(half, whole)).toEqual([
+        ['model after', true],
+        ['optimizer lost', true],
+      ]);
+      expect(outcomes(fsdp('', ''), half)).toEqual([
+        ['model lost', false],
+        ['optimizer lost', false],
+      ]);
+    });
+
+    test('a torch_dist checkpoint is converted', () => {
+      expect(
+        verdicts(layout('', MODEL), fsdp('', '').replace('64', '1024').replace('heads: 8', 'heads: 16'))[0],
+      ).toMatch(/^model after: .* \| "KeyError: 'model'" \| torchrun .*convert-torch-dist-to-fsdp-dtensor LOAD SAVE/);
+    });
+
+    test('version 2 is not known', () => {
+      expect(verdicts(fsdp('', ''), fsdp('', '', 'megatron_fsdp_version: 2'))[0]).toMatch(/^model unknown: /);
+    });
+  });
+
   test('torchtitan reshards all but the state of its data loader', () => {
     const titan = 'launch: {family: torchtitan}';
     const [model, optimizer, , data] = verdicts(layout('', titan), layout('tp: 2', titan));

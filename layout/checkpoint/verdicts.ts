@@ -60,18 +60,26 @@ const CHANGED_RANKS = ['tp', 'pp'] as const;
 
 function rngVerdict(resume: Resume): PartVerdict {
   const { saved, now, format } = resume;
+  if (format === 'fsdp_dtensor') {
+    return told('rng', {
+      outcome: 'loads',
+      because: 'The random (RNG) states load: under Megatron-FSDP all tensor-parallel ranks have those of the first.',
+      source: 'megatron/core/distributed/fsdp/mcore_fsdp_adapter.py sync_rng_states_across_tp_group',
+      proof: 'run',
+    });
+  }
+  if (format === 'torch_dist' && now.megatronFsdp !== null) {
+    return told('rng', {
+      outcome: 'lost',
+      because: 'The random (RNG) states are lost: the converter to Megatron-FSDP leaves them behind.',
+      source: 'tools/checkpoint/checkpoint_inspector.py convert_checkpoint',
+    });
+  }
   const cut = changes(resume, CHANGED_RANKS);
   if (cut === '' || format === 'torch_dcp') {
     return told('rng', { outcome: 'loads', because: 'The random (RNG) states load: tp and pp stay.' });
   }
   const seeds = 'Dropout draws other numbers from here on; the seed of the run starts anew.';
-  if (format === 'fsdp_dtensor') {
-    return told('rng', {
-      outcome: 'lost',
-      because: `The random (RNG) states are lost where a (pp, tp) rank is new: ${cut}. ${seeds}`,
-      predicts: 'WARNING: RNG state not found for current TP/PP rank',
-    });
-  }
   return told('rng', {
     outcome: 'lost',
     because: `The random (RNG) states are lost: ${cut}. ${seeds}`,

@@ -3,10 +3,10 @@ import { check, checkpointVerdicts } from '../../layout';
 import { layoutText, loadGolden } from './golden';
 
 interface Input {
-  readonly before: object;
-  readonly after: object;
-  /** How the optimizer's states were cut; `none` for an optimizer that is not distributed. */
-  readonly sharding: 'dp_reshardable' | 'fully_reshardable' | 'none';
+  readonly before: { readonly checkpoint?: object };
+  readonly after: { readonly checkpoint?: object };
+  /** How the optimizer's states were cut; `none` for an optimizer that is not distributed, the format where it has one way. */
+  readonly sharding: 'dp_reshardable' | 'fully_reshardable' | 'none' | 'fsdp_dtensor';
 }
 
 interface Outcome {
@@ -18,7 +18,8 @@ interface Outcome {
 interface Expect {
   /** Null where the run did not look. */
   readonly model: Outcome | null;
-  readonly optimizer: Outcome;
+  /** Null where it was left out: `--no-load-optim`. */
+  readonly optimizer: Outcome | null;
 }
 
 interface PathInput {
@@ -37,9 +38,9 @@ interface PathExpect {
   readonly unbroken: readonly number[];
 }
 
-function factsOf(layout: object, sharding: Input['sharding']) {
-  const saved = sharding === 'none' ? {} : { checkpoint: { optimizer_sharding: sharding } };
-  const { facts, diagnostics } = check(layoutText({ ...layout, ...saved }));
+function factsOf(layout: { readonly checkpoint?: object }, sharding: Input['sharding']) {
+  const saved = sharding.endsWith('reshardable') ? { optimizer_sharding: sharding } : {};
+  const { facts, diagnostics } = check(layoutText({ ...layout, checkpoint: { ...layout.checkpoint, ...saved } }));
   expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
   return facts;
 }
@@ -47,8 +48,15 @@ function factsOf(layout: object, sharding: Input['sharding']) {
 describe('checkpoints that Megatron-LM saved under one layout and loaded under another', () => {
   test.each(loadGolden<Input, Expect>('reshard'))('$id', ({ input, expect: truth }) => {
     const [before, after] = [factsOf(input.before, input.sharding), factsOf(input.after, input.sharding)];
-    const [verdict] = before && after ? checkpointVerdicts(before, after, 'torch_dist') : [];
-    const loads = (part: string) => verdict?.parts.find((one) => one.part === part)?.outcome === 'loads';
+    const format = input.sharding === 'fsdp_dtensor' ? input.sharding : 'torch_dist';
+    const [verdict] = before && after ? checkpointVerdicts(before, after, format) : [];
+    const told = (part: string) => verdict?.parts.find((one) => one.part === part);
+    const loads = (part: string) => told(part)?.outcome === 'loads';
+    if (truth.optimizer === null) {
+      const ways = ['model', 'optimizer'].flatMap((part) => told(part)?.ways ?? []);
+      expect(truth.model?.loads || !ways.some(({ command }) => command === '--no-load-optim')).toBe(true);
+      return;
+    }
     expect({ optimizer: loads('optimizer'), model: truth.model ? loads('model') : null }).toEqual({
       optimizer: truth.optimizer.loads,
       model: truth.model?.loads ?? null,

@@ -10,12 +10,13 @@ import importlib
 import importlib.util
 import queue
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import MagicMock
 
 import torch
 from torch import distributed as dist
+from torch.distributed.device_mesh import DeviceMesh
 from torch.overrides import TorchFunctionMode
 
 CPU = torch.device("cpu")
@@ -45,12 +46,24 @@ class InMainMemory(TorchFunctionMode):  # type: ignore[misc]
         named = options or {}
         if "cuda" in str(named.get("device")):
             named = {**named, "device": CPU}
+        if function is torch.device and "cuda" in str(arguments[0]):
+            return CPU
         return function(*arguments, **named)
 
 
 @contextlib.contextmanager
 def one_by_one(*_: Any, **__: Any) -> Iterator[Coalesced]:
     yield Coalesced()
+
+
+def at_once(collective: Callable[..., Any]) -> Callable[..., Coalesced]:
+    """A collective that ends before it returns: who coalesces some waits for none of them."""
+
+    def ended(*tensors: Any, async_op: bool = False, **options: Any) -> Coalesced:
+        collective(*tensors, **options)
+        return Coalesced()
+
+    return ended
 
 
 @contextlib.contextmanager
@@ -101,6 +114,12 @@ def install() -> None:
         return exchange(*tensors, **options)
 
     distributed.all_to_all_single = with_lists
+    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"):
+        setattr(cuda, name, lambda *_: 0)
+    mesh = DeviceMesh.from_group
+    DeviceMesh.from_group = staticmethod(lambda group, device_type, **named: mesh(group, "cpu", **named))
+    for name in ("all_gather_into_tensor", "reduce_scatter_tensor", "all_reduce"):
+        setattr(distributed, name, at_once(getattr(dist, name)))
     gather = dist.all_gather
 
     def gather_uneven(outputs: list[torch.Tensor], given: torch.Tensor, group: Any = None, **options: Any) -> Any:

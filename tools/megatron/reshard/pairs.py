@@ -20,11 +20,23 @@ RANK, WORLD = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
 sys.path.insert(0, os.environ["MEGATRON"])
 
 import on_cpu  # noqa: E402
+import torch  # noqa: E402
 
-on_cpu.install()
+
+class Properties:
+    """Of a GPU: kernels look for one when they are imported, and forked ranks could not use it after that."""
+
+    def __getattr__(self, _: str) -> int:
+        return 9
+
+
+torch.cuda.get_device_name, torch.cuda.get_device_capability = (lambda *_: ""), (lambda *_: (9, 0))
+torch.cuda.get_device_properties = lambda *_: Properties()
+ON_GPU = torch.cuda.is_available()
+if not ON_GPU:
+    on_cpu.install()
 
 import megatron.core.optimizer as megatron_optimizer  # noqa: E402
-import torch  # noqa: E402
 from megatron.core import dist_checkpointing  # noqa: E402
 from megatron.core import parallel_state as ps  # noqa: E402
 from megatron.core.distributed import DistributedDataParallel, DistributedDataParallelConfig  # noqa: E402
@@ -54,11 +66,11 @@ class GroupAdam(torch.optim.Optimizer):
         for group in self.param_groups:
             group["step"] = group.get("step", 0) + 1
             for parameter in group["params"]:
-                if parameter.grad is None:
-                    continue
                 state, (first, second) = self.state[parameter], group["betas"]
                 if not state:
                     state["exp_avg"], state["exp_avg_sq"] = torch.zeros_like(parameter), torch.zeros_like(parameter)
+                if parameter.grad is None:
+                    continue
                 state["exp_avg"].mul_(first).add_(parameter.grad, alpha=1 - first)
                 state["exp_avg_sq"].mul_(second).addcmul_(parameter.grad, parameter.grad, value=1 - second)
                 parameter.addcdiv_(state["exp_avg"], state["exp_avg_sq"].sqrt().add_(group["eps"]), value=-group["lr"])
@@ -66,6 +78,20 @@ class GroupAdam(torch.optim.Optimizer):
 
 megatron_optimizer.USING_PYTORCH_OPTIMIZER, megatron_optimizer.Adam = False, GroupAdam
 distrib_optimizer.HAVE_APEX_OR_TE, distrib_optimizer.Adam = True, GroupAdam
+
+
+def forward(data: Any, model: Any) -> Any:
+    """The forward step of the schedules: a causal mask, and the mean of all losses."""
+    tokens = next(data)
+    device = tokens.device
+    positions = torch.arange(SEQUENCE, device=device).expand(MICRO_BATCH, -1)
+    mask = torch.ones(1, 1, SEQUENCE, SEQUENCE, dtype=torch.bool, device=device).triu(1)
+
+    def mean(out: Any) -> Any:
+        loss = out.float().mean()
+        return loss, {"loss": loss.detach().clone()}
+
+    return model(tokens, positions, mask, labels=tokens), mean
 
 
 class Job:
@@ -174,17 +200,6 @@ class Job:
         start = torch.randint(0, 400, shape, generator=torch.Generator().manual_seed(7 if number is None else number))
         samples = start + 3 * torch.arange(SEQUENCE)
         batches = [samples] * count if number is None else list(samples[replica])
-
-        def forward(data: Any, model: Any) -> Any:
-            tokens = next(data)
-            positions = torch.arange(SEQUENCE).expand(MICRO_BATCH, -1)
-            mask = torch.ones(1, 1, SEQUENCE, SEQUENCE, dtype=torch.bool).triu(1)
-
-            def mean(out: Any) -> Any:
-                loss = out.float().mean()
-                return loss, {"loss": loss.detach().clone()}
-
-            return model(tokens, positions, mask, labels=tokens), mean
 
         for chunk in self.chunks:
             chunk.zero_grad_buffer()
@@ -314,6 +329,7 @@ def attempt(run: Callable[[], None]) -> str | None:
     try:
         run()
     except BaseException as failure:  # torch's CheckpointException is no Exception
+        traceback.print_exc()
         text = str(failure).strip() or traceback.format_exc().strip().splitlines()[-1]
         short = text if len(text) <= 500 else f"{text[:200]} ... {text[-300:]}"
         error = f"{type(failure).__name__}: {short}"
@@ -410,9 +426,14 @@ def play(plan: dict[str, Any], out: Path, segment: int) -> None:
             print(name, segment, row, flush=True)
 
 
-def run(phase: str, plan: dict[str, Any], out: Path) -> None:
+def start(rank: int, world: int) -> None:
+    """Makes this process a rank of a world."""
+    global RANK, WORLD
+    RANK, WORLD = rank, world
+
+
+def run(phase: str, plan: dict[str, Any], out: Path, rendezvous: str) -> None:
     """Plays a phase as one rank of a world."""
-    rendezvous = f"file://{out.resolve()}/rendezvous-{phase}-{WORLD}"
     dist.init_process_group("gloo", init_method=rendezvous, rank=RANK, world_size=WORLD, timeout=timedelta(minutes=10))
     if phase.isdigit():
         play(plan, out, int(phase))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ KEYS = {
     "order": "order",
 }
 
+MODEL_KEYS = {"swiglu": "gated_linear_unit"}
+
 
 def layout_of(entry: dict[str, Any]) -> dict[str, Any]:
     """The layout file of an entry of a plan."""
@@ -29,28 +32,36 @@ def layout_of(entry: dict[str, Any]) -> dict[str, Any]:
         parallelism.pop("vpp", None)
     if parallelism.get("tp", 1) != 1 and entry.get("args", {}).get("expert_tensor_parallel_size") == 1:
         parallelism["expt_tp"] = 1
+    trained = "fsdp" in entry or "ckpt_format" in config
+    checkpoint = {"ckpt_format": "fsdp_dtensor" if "fsdp" in entry else config.pop("ckpt_format", "torch_dist")}
     model: dict[str, Any] = {
         "num_layers": 8,
         "hidden_size": 64,
         "num_attention_heads": 8,
         "vocab_size": entry.get("vocabulary", 512),
-        "make_vocab_size_divisible_by": 1,
+        # training's own functions pad as the command line does by default
+        **({} if trained else {"make_vocab_size_divisible_by": 1}),
         "untie_embeddings_and_output_weights": not entry.get("tied", False),
         **({"num_experts": entry["experts"]} if "experts" in entry else {}),
         **({"params_dtype": "fp32"} if entry.get("precision") == "fp32" else {}),
-        **config,
+        **{MODEL_KEYS.get(key, key): value for key, value in config.items()},
     }
     optimizer: dict[str, Any] = {"use_distributed_optimizer": entry.get("distributed_optimizer", True)}
     if entry.get("ddp", {}).get("overlap_grad_reduce"):
         optimizer["overlap_grad_reduce"] = True
     if entry.get("ddp", {}).get("grad_reduce_in_fp32") is False:
         optimizer["grad_reduce_in_bf16"] = True
-    return {"world_size": entry.get("world", 8), "parallelism": parallelism, "model": model, "optimizer": optimizer}
+    layout = {"world_size": entry.get("world", 8), "parallelism": parallelism, "model": model, "optimizer": optimizer}
+    if "fsdp" in entry:
+        layout["fsdp"] = {"enabled": True, **entry["fsdp"]}
+    return {**layout, "checkpoint": checkpoint} if trained else layout
 
 
 def loaded(outcome: dict[str, Any]) -> dict[str, Any]:
     error = outcome["error"]
-    short = None if error is None else error.replace("\n", " ")[:300]
+    # of torch's errors of all ranks, what the last one says
+    last = re.search(r"^CheckpointException.*?(\w+Error: [^\n]*)$", (error or "").rstrip(), re.DOTALL)
+    short = None if error is None else (last[1] if last else error).replace("\n", " ")[:300]
     return {"loads": outcome["loads"] and outcome["equal"], "error": short}
 
 
@@ -60,12 +71,18 @@ def pairs(plan: dict[str, Any], results: list[dict[str, Any]]) -> None:
         # a layout has no key for the size of buckets
         if "save" in row or any("bucket_size" in one.get("ddp", {}) for one in (source, target)):
             continue
+        # without the states of the optimizer
+        fresh = row.get("fresh", False)
+        kind, family = ("fresh" if fresh else row["type"]), ("fsdp-" if plan.get("training") else "")
         print(
             json.dumps(
                 {
-                    "id": f"{row['from']}-to-{row['to']}-{row['type']}",
+                    "id": f"{family}{row['from']}-to-{row['to']}-{kind}",
                     "input": {"before": layout_of(source), "after": layout_of(target), "sharding": row["type"]},
-                    "expect": {"model": loaded(row["model"]), "optimizer": loaded(row["optimizer"])},
+                    "expect": {
+                        "model": loaded(row["model"]),
+                        "optimizer": None if fresh else loaded(row["optimizer"]),
+                    },
                 }
             )
         )

@@ -1,9 +1,10 @@
-import { job, megatronDev } from '../rule';
+import { job, megatronDev, type Rule } from '../rule';
 
-/** Where the rules on nonuniform TP come from: it is on the branch `dev` only. */
-export const NTP_SOURCES: readonly string[] = [
-  megatronDev('megatron/core/distributed/nonuniform_tp.py', 'initialize_nonuniform_tp_process_groups', 'ntp_map'),
-];
+/** A rule on nonuniform TP, which is on the branch `dev` only. */
+export function ntpRule(rule: Omit<Rule, 'sources'>): Rule {
+  const file = 'megatron/core/distributed/nonuniform_tp.py';
+  return { ...rule, sources: [megatronDev(file, 'initialize_nonuniform_tp_process_groups', 'ntp_map')] };
+}
 
 /** A file of two replicas of tp 4 with the given settings of `ntp`. */
 export function example(settings: string, degrees = 'tp: 4', world = 8, ...more: readonly string[]): string {

@@ -3,13 +3,12 @@ import { MAX_TP_BASE } from '../../topology/ntp';
 import { changeFix } from '../fixes';
 import { countOf } from '../numbers';
 import { writtenRelated } from '../related';
-import type { Rule } from '../rule';
-import { example, NTP_SOURCES } from './example';
+import { example, ntpRule } from './example';
 import { atStep } from './steps';
 
 const MOST = grouped(MAX_TP_BASE);
 
-export const ntpBase: Rule = {
+export const ntpBase = ntpRule({
   code: 'ntp-base',
   severity: 'error',
   title: 'tp_base differs from tp',
@@ -17,7 +16,6 @@ export const ntpBase: Rule = {
   what: `\`tp_base\` differs from \`tp\`, or is above ${MOST}.`,
   why: 'Megatron-LM does not compare the two. Nonuniform TP is for the slots of one NVLink domain, and no domain has so many GPUs.',
   failing: example('tp_base: 8, tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]'),
-  sources: NTP_SOURCES,
   check: atStep('sizes', function* (context) {
     const { fields, tp, module, ntp } = context;
     const { span } = fields.tp_base;
@@ -37,4 +35,4 @@ export const ntpBase: Rule = {
       };
     }
   }),
-};
+});

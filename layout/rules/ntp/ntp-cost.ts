@@ -1,11 +1,10 @@
 import { spareCount } from '../../topology/ntp';
 import { countOf } from '../numbers';
-import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, LAST_SLOT, ntpRule } from './example';
 import type { NtpContext } from './ntpContext';
 import { contextAt } from './steps';
 
-export const ntpCost: Rule = {
+export const ntpCost = ntpRule({
   code: 'ntp-cost',
   severity: 'information',
   title: 'What nonuniform TP costs',
@@ -14,7 +13,6 @@ export const ntpCost: Rule = {
   why: 'Going on with fewer ranks keeps more of the job than dropping a whole replica, but the spare GPUs idle. A reduced replica takes as many whole sequences of its batch as its share of the ranks allows.',
   failing: example(LAST_SLOT),
   passing: example('tp_spares: 0'),
-  sources: NTP_SOURCES,
   *check(facts) {
     const context = contextAt(facts, 'sound');
     if (!context) {
@@ -36,7 +34,7 @@ export const ntpCost: Rule = {
       span: keySpan,
     };
   },
-};
+});
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 

@@ -1,11 +1,10 @@
 import { activeSlots, firstUnlikeSlices } from '../../topology/ntp';
-import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, LAST_SLOT, ntpRule } from './example';
 import { UNLIKE_SLICES } from './prediction';
 import { slotText } from './slots';
 import { atStep } from './steps';
 
-export const ntpCpSlices: Rule = {
+export const ntpCpSlices = ntpRule({
   code: 'ntp-cp-slices',
   severity: 'error',
   title: 'The CP slices of a replica differ',
@@ -17,7 +16,6 @@ export const ntpCpSlices: Rule = {
     16,
   ),
   passing: example(LAST_SLOT),
-  sources: NTP_SOURCES,
   check: atStep('slices', function* (context) {
     const { fields, shape, ntp, keySpan } = context;
     const odd = firstUnlikeSlices(ntp, shape);
@@ -34,4 +32,4 @@ export const ntpCpSlices: Rule = {
       predicts: UNLIKE_SLICES,
     };
   }),
-};
+});

@@ -1,13 +1,12 @@
 import type { Edit, Fix } from '../../diagnostic';
 import { conflictingSlots, lastSlots } from '../../topology/ntp';
 import { suggestion } from '../fixes';
-import type { Rule } from '../rule';
-import { example, NTP_SOURCES } from './example';
+import { example, ntpRule } from './example';
 import { type NtpContext, sortedValues } from './ntpContext';
 import { slotText } from './slots';
 import { atStep } from './steps';
 
-export const ntpDpSync: Rule = {
+export const ntpDpSync = ntpRule({
   code: 'ntp-dp-sync',
   severity: 'error',
   title: 'These spares make data-parallel groups hang',
@@ -15,7 +14,6 @@ export const ntpDpSync: Rule = {
   what: 'The removed slots are not the last `tp_spares` of each reduced replica (nominal placement).',
   why: 'Data-parallel groups are never rebuilt: some ranks enter the gradient all-reduce while another member has left or does not come.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [1]}]'),
-  sources: NTP_SOURCES,
   check: atStep('sync', function* (context) {
     const { shape, ntp, keySpan } = context;
     const hanging = conflictingSlots(ntp, shape);
@@ -27,7 +25,7 @@ export const ntpDpSync: Rule = {
       fixes: tailFixes(context, lists),
     };
   }),
-};
+});
 
 /** The lists of slots that are not the last ones. */
 function otherLists({ ntp, fields }: NtpContext) {

@@ -1,12 +1,11 @@
 import type { Fix } from '../../diagnostic';
 import { setKey } from '../../format/edit';
 import { changeFix, suggestion } from '../fixes';
-import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, LAST_SLOT, ntpRule } from './example';
 import { hasExperts, type NtpContext, ntpRelated } from './ntpContext';
 import { atStep } from './steps';
 
-export const ntpExpertGroups: Rule = {
+export const ntpExpertGroups = ntpRule({
   code: 'ntp-expert-groups',
   severity: 'error',
   title: 'Nonuniform TP with experts',
@@ -14,7 +13,6 @@ export const ntpExpertGroups: Rule = {
   what: '`tp_spares` is above 0, every slot is launched, and `ep` is above 1 or the model has experts (`num_experts`).',
   why: 'Expert groups are never rebuilt, so ranks that stay wait in them for ranks that have left. Without expert parallelism they are in use too: `expt_tp` defaults to `tp`, and the gradients of experts are reduced over `ep_dp`.',
   failing: example(LAST_SLOT, 'tp: 4, ep: 2, expt_tp: 1'),
-  sources: NTP_SOURCES,
   check: atStep('experts', function* (context) {
     const { ep, module } = context;
     const { num_experts: experts } = module.model.value ?? {};
@@ -30,7 +28,7 @@ export const ntpExpertGroups: Rule = {
       fixes: [isParallel && !hasExperts(module) ? changeFix('ep', module.fields.ep, 1) : packedFix(context)],
     };
   }),
-};
+});
 
 /** Launches the active slots only. */
 function packedFix({ text, span, fields, facts, shape, ntp }: NtpContext): Fix | null {

@@ -1,9 +1,8 @@
-import type { Rule } from '../rule';
-import { example, NTP_SOURCES } from './example';
+import { example, ntpRule } from './example';
 import { failedRankFault } from './faults';
 import { atStep, isSupportedGrid } from './steps';
 
-export const ntpFailedRank: Rule = {
+export const ntpFailedRank = ntpRule({
   code: 'ntp-failed-rank',
   severity: 'error',
   title: 'A failed rank is still active',
@@ -11,7 +10,6 @@ export const ntpFailedRank: Rule = {
   what: 'A rank of `failed_ranks` is not among the removed slots.',
   why: 'Megatron-LM does not read `failed_ranks`. Only the slots that `ntp` removes leave the job.',
   failing: example('failed_ranks: [3]'),
-  sources: NTP_SOURCES,
   check: atStep('failedRanks', function* (context) {
     const fault = failedRankFault(context);
     if (fault) {
@@ -28,4 +26,4 @@ export const ntpFailedRank: Rule = {
       yield { message, span };
     }
   }),
-};
+});

@@ -1,12 +1,12 @@
 import { DEFAULT_ORDER } from '../../format/keys';
 import { parallelismDims } from '../../topology/generators';
 import { changeFix } from '../fixes';
-import type { Report, Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import type { Report } from '../rule';
+import { example, LAST_SLOT, ntpRule } from './example';
 import { type NtpContext, ntpRelated } from './ntpContext';
 import { atStep } from './steps';
 
-export const ntpGrid: Rule = {
+export const ntpGrid = ntpRule({
   code: 'ntp-grid',
   severity: 'error',
   title: 'Nonuniform TP on an unsupported grid',
@@ -14,13 +14,12 @@ export const ntpGrid: Rule = {
   what: '`order` does not put `tp`, `cp` and `dp` in that order, or generalized TP is used.',
   why: 'The helper computes global ranks for the default order, whatever order the job has.',
   failing: example(LAST_SLOT, 'tp: 4, order: dp-tp-cp-ep-pp'),
-  sources: NTP_SOURCES,
   check: atStep('grid', function* (context) {
     if (context.pp === 1) {
       yield gridReport(context);
     }
   }),
-};
+});
 
 function gridReport(context: NtpContext): Report {
   const { root } = context.facts;

@@ -2,14 +2,13 @@ import type { Fix } from '../../diagnostic';
 import { lastSlots } from '../../topology/ntp';
 import { suggestion } from '../fixes';
 import { both } from '../numbers';
-import type { Rule } from '../rule';
-import { example, NTP_SOURCES } from './example';
+import { example, ntpRule } from './example';
 import { MAX_MISSING, missingReplicas } from './faults';
 import type { NtpContext } from './ntpContext';
 import { entriesEdit, slotText } from './slots';
 import { atStep } from './steps';
 
-export const ntpMapIncomplete: Rule = {
+export const ntpMapIncomplete = ntpRule({
   code: 'ntp-map-incomplete',
   severity: 'error',
   title: 'A reduced replica has no entry',
@@ -17,7 +16,6 @@ export const ntpMapIncomplete: Rule = {
   what: 'A replica below `num_reduced_tp_dp_ranks` has no entry in `non_active_ranks_per_dp`, or there is no map at all.',
   why: 'The code that makes the groups reads the count; the reshard maps read the entries alone.',
   failing: example('tp_spares: 1'),
-  sources: NTP_SOURCES,
   check: atStep('map', function* (context) {
     const { ntp, fields, keySpan } = context;
     const missing = missingReplicas(context);
@@ -32,7 +30,7 @@ export const ntpMapIncomplete: Rule = {
       fixes: [lastSlotsFix(context, missing)],
     };
   }),
-};
+});
 
 /** Writes an entry of the last slots for each missing replica. */
 function lastSlotsFix(context: NtpContext, missing: readonly number[]): Fix | null {

@@ -1,8 +1,7 @@
 import { removeFix } from '../fixes';
-import type { Rule } from '../rule';
-import { NTP_SOURCES } from './example';
+import { ntpRule } from './example';
 
-export const ntpModules: Rule = {
+export const ntpModules = ntpRule({
   code: 'ntp-modules',
   severity: 'error',
   title: 'Nonuniform TP beside modules',
@@ -10,7 +9,6 @@ export const ntpModules: Rule = {
   what: '`ntp` is written in a file of `modules`.',
   why: 'Megatron-LM computes the ranks of one grid that begins at rank 0.',
   failing: 'layout: 1\nworld_size: 8\nmodules: {language: {num_ranks: 8, tp: 4}}\nntp: {tp_spares: 1}\n',
-  sources: NTP_SOURCES,
   *check({ text, root, heterogeneous }) {
     if (heterogeneous && root.ntp.written) {
       yield {
@@ -21,4 +19,4 @@ export const ntpModules: Rule = {
       };
     }
   },
-};
+});

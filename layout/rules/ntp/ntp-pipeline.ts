@@ -1,10 +1,9 @@
 import { changes } from '../fixes';
-import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, LAST_SLOT, ntpRule } from './example';
 import { ntpRelated } from './ntpContext';
 import { atStep } from './steps';
 
-export const ntpPipeline: Rule = {
+export const ntpPipeline = ntpRule({
   code: 'ntp-pipeline',
   severity: 'error',
   title: 'Nonuniform TP with a pipeline',
@@ -12,7 +11,6 @@ export const ntpPipeline: Rule = {
   what: '`tp_spares` is above 0 and `pp` above 1.',
   why: 'Megatron-LM rebuilds the groups of the first stage only.',
   failing: example(LAST_SLOT, 'tp: 4, pp: 2', 16),
-  sources: NTP_SOURCES,
   check: atStep('grid', function* (context) {
     const { pp, module } = context;
     if (pp > 1) {
@@ -23,4 +21,4 @@ export const ntpPipeline: Rule = {
       };
     }
   }),
-};
+});

@@ -1,12 +1,12 @@
 import { changes } from '../fixes';
 import { countOf } from '../numbers';
-import type { Report, Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import type { Report } from '../rule';
+import { example, LAST_SLOT, ntpRule } from './example';
 import { faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
 import { atStep } from './steps';
 
-export const ntpReplicaRange: Rule = {
+export const ntpReplicaRange = ntpRule({
   code: 'ntp-replica-range',
   severity: 'error',
   title: 'No such replica',
@@ -15,12 +15,11 @@ export const ntpReplicaRange: Rule = {
   why: 'Megatron-LM does not compare these numbers with the grid.',
   failing: example('tp_spares: 1, num_reduced_tp_dp_ranks: 3, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]'),
   passing: example(LAST_SLOT),
-  sources: NTP_SOURCES,
   *check(facts) {
     yield* atStep('sizes', countReports)(facts);
     yield* atStep('entries', placeReports)(facts);
   },
-};
+});
 
 function* countReports({ fields, ntp, shape }: NtpContext): Iterable<Report> {
   if (ntp.numReducedTpDpRanks > shape.dp) {

@@ -1,11 +1,10 @@
 import { countOf } from '../numbers';
-import type { Rule } from '../rule';
-import { example, NTP_SOURCES } from './example';
+import { example, ntpRule } from './example';
 import { faultsOfKind } from './faults';
 import { slotFixes, slotText, wholeSlots } from './slots';
 import { atStep } from './steps';
 
-export const ntpSlotCount: Rule = {
+export const ntpSlotCount = ntpRule({
   code: 'ntp-slot-count',
   severity: 'error',
   title: 'The number of slots differs from tp_spares',
@@ -13,7 +12,6 @@ export const ntpSlotCount: Rule = {
   what: 'An entry does not name exactly `tp_spares` slots.',
   why: 'All reduced replicas must have one TP size: the reshard maps and the gradient all-reduce count on it.',
   failing: example('tp_spares: 2, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}]'),
-  sources: NTP_SOURCES,
   check: atStep('entries', function* (context) {
     for (const { entry, count, span } of faultsOfKind(context, 'slot-count')) {
       const slots = wholeSlots(entry, context.ntp);
@@ -25,4 +23,4 @@ export const ntpSlotCount: Rule = {
       };
     }
   }),
-};
+});

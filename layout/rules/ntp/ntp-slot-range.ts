@@ -1,10 +1,9 @@
-import type { Rule } from '../rule';
-import { example, NTP_SOURCES } from './example';
+import { example, ntpRule } from './example';
 import { faultsOfKind } from './faults';
 import { slotFixes } from './slots';
 import { atStep } from './steps';
 
-export const ntpSlotRange: Rule = {
+export const ntpSlotRange = ntpRule({
   code: 'ntp-slot-range',
   severity: 'error',
   title: 'A local slot outside the replica, or named twice',
@@ -12,7 +11,6 @@ export const ntpSlotRange: Rule = {
   what: 'A slot of `local_ranks` is not in `[0, tp_base)`, or is named twice.',
   why: 'Megatron-LM ignores slots outside and counts repeated ones once.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [7]}]'),
-  sources: NTP_SOURCES,
   check: atStep('entries', function* (context) {
     for (const { kind, slot, span, entry } of faultsOfKind(context, 'slot-outside', 'slot-twice')) {
       yield {
@@ -25,4 +23,4 @@ export const ntpSlotRange: Rule = {
       };
     }
   }),
-};
+});

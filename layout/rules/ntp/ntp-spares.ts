@@ -1,10 +1,9 @@
 import { MAX_TP_BASE } from '../../topology/ntp';
 import { changeFix } from '../fixes';
-import type { Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import { example, LAST_SLOT, ntpRule } from './example';
 import { atStep } from './steps';
 
-export const ntpSpares: Rule = {
+export const ntpSpares = ntpRule({
   code: 'ntp-spares',
   severity: 'error',
   title: 'tp_spares leaves no active rank',
@@ -13,7 +12,6 @@ export const ntpSpares: Rule = {
   why: 'A replica without an active rank has no group.',
   failing: example('tp_spares: 4, non_active_ranks_per_dp: [{dp: 0, local_ranks: [0, 1, 2, 3]}]'),
   passing: example(LAST_SLOT),
-  sources: NTP_SOURCES,
   check: atStep('sizes', function* (context) {
     const { fields, tp, ntp } = context;
     // a wrong base comes first
@@ -25,4 +23,4 @@ export const ntpSpares: Rule = {
       };
     }
   }),
-};
+});

@@ -2,14 +2,14 @@ import { setKey } from '../../format/edit';
 import { MAX_WRITTEN_SLOTS } from '../../topology/ntp';
 import { suggestion } from '../fixes';
 import { writtenRelated } from '../related';
-import type { Report, Rule } from '../rule';
-import { example, NTP_SOURCES } from './example';
+import type { Report } from '../rule';
+import { example, ntpRule } from './example';
 import { type EntryFault, faultsOfKind } from './faults';
 import type { NtpContext } from './ntpContext';
 import { entriesEdit } from './slots';
 import { atStep } from './steps';
 
-export const ntpUnappliedEntry: Rule = {
+export const ntpUnappliedEntry = ntpRule({
   code: 'ntp-unapplied-entry',
   severity: 'error',
   title: 'An entry for a replica that is not reduced',
@@ -17,7 +17,6 @@ export const ntpUnappliedEntry: Rule = {
   what: 'An entry names a replica at or beyond `num_reduced_tp_dp_ranks`, or a place that another entry names already.',
   why: 'Its groups stay full, with the broken GPUs in them, while the reshard maps treat it as reduced. Of two entries for one place only one is read.',
   failing: example('tp_spares: 1, non_active_ranks_per_dp: [{dp: 0, local_ranks: [3]}, {dp: 1, local_ranks: [3]}]'),
-  sources: NTP_SOURCES,
   check: atStep('entries', function* (context) {
     for (const fault of faultsOfKind(context, 'repeated', 'unapplied')) {
       yield fault.kind === 'unapplied'
@@ -28,7 +27,7 @@ export const ntpUnappliedEntry: Rule = {
           };
     }
   }),
-};
+});
 
 type Unapplied = Extract<EntryFault, { kind: 'repeated' | 'unapplied' }>;
 

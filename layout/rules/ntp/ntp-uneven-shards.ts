@@ -2,12 +2,12 @@ import type { Fix } from '../../diagnostic';
 import type { Field } from '../../format/spec';
 import { canFold } from '../../topology/reshard';
 import type { ResolvedNtp } from '../../topology/resolved';
-import type { Report, Rule } from '../rule';
-import { example, LAST_SLOT, NTP_SOURCES } from './example';
+import type { Report } from '../rule';
+import { example, LAST_SLOT, ntpRule } from './example';
 import { failedPlans } from './failedPlans';
 import { contextAt } from './steps';
 
-export const ntpUnevenShards: Rule = {
+export const ntpUnevenShards = ntpRule({
   code: 'ntp-uneven-shards',
   severity: 'warning',
   title: 'The active slots cannot share a size evenly',
@@ -16,7 +16,6 @@ export const ntpUnevenShards: Rule = {
   why: 'Heads and feed-forward columns of the spare slots are folded onto the active ones. That stops with an IndexError where a slot has none left to give.',
   failing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 16}'),
   passing: example(LAST_SLOT, 'tp: 4', 8, 'model: {num_attention_heads: 24}'),
-  sources: NTP_SOURCES,
   *check(facts) {
     const context = contextAt(facts, 'sound');
     if (!context) {
@@ -29,7 +28,7 @@ export const ntpUnevenShards: Rule = {
     yield* unevenReports(ntp, 'ffn_hidden_size', model?.ffn_hidden_size, 1, plans);
     yield* unevenReports(ntp, 'vocab_size', model?.vocab_size, VOCAB_STEP * tp, []);
   },
-};
+});
 
 /** By what Megatron-LM pads a vocabulary on each rank (`--make-vocab-size-divisible-by`). */
 const VOCAB_STEP = 128;

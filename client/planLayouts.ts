@@ -31,8 +31,11 @@ export async function planLayouts(said: ServerDiagnostics, document: vscode.Text
     matchOnDescription: true,
     matchOnDetail: true,
   });
-  if (chosen?.text) {
-    await replaceText(document, version, chosen.text);
+  if (chosen?.text && document.version !== version) {
+    // the layout was made of the old text
+    void showInformation(vscode.l10n.t('The layout has changed meanwhile. Plan again.'));
+  } else if (chosen?.text) {
+    await replaceLayout(document, chosen.text);
   }
 }
 
@@ -59,13 +62,4 @@ function choice({ degrees, vpp, micro, why, needs, seconds, totalBytes, text, is
     // the present layout is there to be compared with
     text: isPresent ? '' : text,
   };
-}
-
-/** One undo takes it back. A text that has changed meanwhile is left alone: the layout was made of the old one. */
-async function replaceText(document: vscode.TextDocument, version: number, text: string): Promise<void> {
-  if (document.version !== version) {
-    void showInformation(vscode.l10n.t('The layout has changed meanwhile. Plan again.'));
-    return;
-  }
-  await replaceLayout(document, text);
 }

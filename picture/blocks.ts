@@ -1,5 +1,5 @@
 import { type Axis, countOf, denseGrid, type ResolvedLayout, type ResolvedModule } from '../layout';
-import type { Geometry, LevelGeometry } from './geometry';
+import { type Geometry, type LevelGeometry, SMALLEST_TILE } from './geometry';
 import { LEAST_HEADER } from './labels';
 import { numberingOf } from './numbering';
 import type { BlockLabel } from './placement';
@@ -80,9 +80,6 @@ export function sharedCoordinates(
     ' · ',
   );
 }
-
-/** Blocks that have no room for a label are told apart by lines from this size in pixels on. */
-export const SMALLEST_TILE = 6;
 
 /** What lies inside what in a picture as it is drawn: `boxes: stage; tiles: node; cells: GPU`. */
 export function nestingText({ panels }: Geometry): string {

@@ -6,6 +6,9 @@ const LABEL_HEIGHT = 28;
 const LABEL_WIDTH = 30;
 const GROWTH = 18;
 
+/** Blocks that have no room for a label are told apart by lines from this size in pixels on. */
+export const SMALLEST_TILE = 6;
+
 /** The full height of a label, and the space around and inside a box, in pixels. */
 const HEADER = 21;
 const GAP = 3;
@@ -102,6 +105,14 @@ export class PanelGeometry {
     for (const level of this.levels.filter(({ insets }) => insets.header > 0)) {
       yield* this.blocks(level, view);
     }
+  }
+
+  /** The levels whose blocks have no room for a label and are told apart by lines: larger than a cell of `cell` pixels. */
+  closed(cell: number): LevelGeometry[] {
+    return this.levels.filter(({ level, insets, stepX, stepY }) => {
+      const step = Math.min(stepX, stepY);
+      return level.label && insets.header === 0 && step >= SMALLEST_TILE && step > cell;
+    });
   }
 
   /** The cells that touch a part of the picture, as areas without a gap. */

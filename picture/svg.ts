@@ -1,6 +1,6 @@
 import { grouped, type ResolvedLayout } from '../layout';
 import { joinedSteps, joiningOf } from './aggregate';
-import { nestingText, SMALLEST_TILE } from './blocks';
+import { nestingText } from './blocks';
 import {
   type Colouring,
   colourOf,
@@ -296,13 +296,11 @@ function vacantSlots(geometry: Geometry): string[] {
 
 /** Lines between blocks that have no room for a label. */
 function separators({ panels, cell }: Geometry): string {
-  const path = panels.flatMap(({ levels, columns, rows, cellWidth, cellHeight }) => {
-    const [across, down] = [runsOf(columns, cellWidth), runsOf(rows, cellHeight)];
-    return levels
-      .filter(({ level, insets, stepX, stepY }) => {
-        const step = Math.min(stepX, stepY);
-        return level.label && insets.header === 0 && step >= SMALLEST_TILE && step > cell;
-      })
+  const path = panels.flatMap((panel) => {
+    const across = runsOf(panel.columns, panel.cellWidth);
+    const down = runsOf(panel.rows, panel.cellHeight);
+    return panel
+      .closed(cell)
       .flatMap(({ xs, ys }) => [
         ...down.flatMap(({ start, length }) => [...xs].map((x) => `M${n(x)} ${n(start)}v${n(length)}`)),
         ...across.flatMap(({ start, length }) => [...ys].map((y) => `M${n(start)} ${n(y)}h${n(length)}`)),

@@ -80,10 +80,9 @@ export async function openLaunchPatch(document: vscode.TextDocument, text: strin
   await openUnsavedAt(address, [...left, ...diffs].join(''), vscode.ViewColumn.One);
 }
 
-/** A difference that a person can choose to look at. */
-interface DifferenceItem extends vscode.QuickPickItem {
-  readonly difference?: Difference;
-  readonly launch?: Launch;
+/** What a person can choose, and what is done then. */
+interface Choice extends vscode.QuickPickItem {
+  readonly run?: () => Promise<void>;
 }
 
 /**
@@ -105,13 +104,19 @@ export async function compareLaunchFiles(document: vscode.TextDocument, argument
   }));
   const names = listOf(launches.map(({ uri }) => nameOf(uri)));
   const remember = wanted.length > 0 ? [] : [vscode.l10n.t('Keep comparing with {0}', names)];
+  const keep = () => nameLaunchFiles(document, launches);
   if (drifts.some(({ differences }) => differences.length > 0)) {
     const separator = { label: '', kind: vscode.QuickPickItemKind.Separator };
-    const items = drifts.flatMap(({ launch, differences }) => differenceItems(launch, differences));
-    await chooseDifference(document, launches, [
-      ...items,
-      ...remember.flatMap((label) => [separator, { label: workbenchText(label) }]),
-    ]);
+    const items: readonly Choice[] = [
+      ...drifts.flatMap(({ launch, differences }) => differenceItems(document, launch, differences)),
+      ...remember.flatMap((label) => [separator, { label: workbenchText(label), run: keep }]),
+    ];
+    const chosen = await vscode.window.showQuickPick(items, {
+      title: vscode.l10n.t('Differences between {0} and {1}', nameOf(document.uri), names),
+      placeHolder: vscode.l10n.t('Choose a difference to open both files there'),
+      matchOnDetail: true,
+    });
+    await chosen?.run?.();
     return;
   }
   const unknown = drifts.flatMap((drift) => drift.unknown.map(({ key }) => key));
@@ -119,37 +124,18 @@ export async function compareLaunchFiles(document: vscode.TextDocument, argument
   const open =
     unknown.length === 0 ? '' : ` ${vscode.l10n.t('The launch files leave these open: {0}.', listOf(unknown))}`;
   if ((await showInformation(matches + open, ...remember)) !== undefined) {
-    await nameLaunchFiles(document, launches);
+    await keep();
   }
 }
 
-async function chooseDifference(
-  document: vscode.TextDocument,
-  launches: readonly Launch[],
-  items: readonly DifferenceItem[],
-): Promise<void> {
-  const names = listOf(launches.map(({ uri }) => nameOf(uri)));
-  const chosen = await vscode.window.showQuickPick(items, {
-    title: vscode.l10n.t('Differences between {0} and {1}', nameOf(document.uri), names),
-    placeHolder: vscode.l10n.t('Choose a difference to open both files there'),
-    matchOnDetail: true,
-  });
-  if (chosen?.difference && chosen.launch) {
-    await showDifference(document, chosen.launch, chosen.difference);
-  } else if (chosen) {
-    await nameLaunchFiles(document, launches);
-  }
-}
-
-function differenceItems(launch: Launch, differences: readonly Difference[]): DifferenceItem[] {
+function differenceItems(document: vscode.TextDocument, launch: Launch, differences: readonly Difference[]): Choice[] {
   if (differences.length === 0) {
     return [];
   }
   const items = differences.map((difference) => ({
     label: workbenchText(difference.key),
     detail: workbenchText(difference.message),
-    difference,
-    launch,
+    run: () => showDifference(document, launch, difference),
   }));
   return [{ label: workbenchText(nameOf(launch.uri)), kind: vscode.QuickPickItemKind.Separator }, ...items];
 }

@@ -2,8 +2,8 @@ import * as vscode from 'vscode';
 import { addressBeside, openUnsavedAt } from '../unsavedLayout';
 import { launchOfLayout } from './scriptLayouts';
 
-/** Adds to a change what turns a document's text into another, without touching what both begin and end with. */
-export function replaceChanged(change: vscode.WorkspaceEdit, document: vscode.TextDocument, after: string): void {
+/** What turns a document's text into another, without touching what both begin and end with. */
+export function changeTo(document: vscode.TextDocument, after: string): vscode.WorkspaceEdit {
   const before = document.getText();
   const most = Math.min(before.length, after.length);
   let start = 0;
@@ -15,7 +15,9 @@ export function replaceChanged(change: vscode.WorkspaceEdit, document: vscode.Te
     same++;
   }
   const range = new vscode.Range(document.positionAt(start), document.positionAt(before.length - same));
+  const change = new vscode.WorkspaceEdit();
   change.replace(document.uri, range, after.slice(start, after.length - same));
+  return change;
 }
 
 /**
@@ -28,7 +30,5 @@ export async function replaceLayout(document: vscode.TextDocument, text: string)
     await openUnsavedAt(await addressBeside(launch), text);
     return;
   }
-  const change = new vscode.WorkspaceEdit();
-  replaceChanged(change, document, text);
-  await vscode.workspace.applyEdit(change);
+  await vscode.workspace.applyEdit(changeTo(document, text));
 }

@@ -2,7 +2,7 @@ import * as vscode from 'vscode';
 import { droppedAddresses, EDIT_KIND, FILE_DROPS } from '../dropped';
 import { LANGUAGE } from '../layoutDocument';
 import { textNaming } from './commands';
-import { replaceChanged } from './edits';
+import { changeTo } from './edits';
 import { engine, type Launch, readLaunchFile, relativePath } from './read';
 
 /** How many dropped files are read. */
@@ -70,8 +70,7 @@ async function droppedLaunches(
 
 function dropEdit(document: vscode.TextDocument, text: string, title: string): vscode.DocumentDropEdit {
   const edit = new vscode.DocumentDropEdit('', title, EDIT_KIND);
-  edit.additionalEdit = new vscode.WorkspaceEdit();
-  replaceChanged(edit.additionalEdit, document, text);
+  edit.additionalEdit = changeTo(document, text);
   return edit;
 }
 
@@ -92,7 +91,6 @@ export async function pasteEdits(
     return [];
   }
   const edit = new vscode.DocumentPasteEdit('', vscode.l10n.t('Paste Flags as Layout Keys'), EDIT_KIND);
-  edit.additionalEdit = new vscode.WorkspaceEdit();
-  replaceChanged(edit.additionalEdit, document, written.text);
+  edit.additionalEdit = changeTo(document, written.text);
   return [edit];
 }

@@ -46,13 +46,15 @@ export class Scoreboard {
       const [only] = boards;
       this.#boards.replaceChildren(only && boards.length === 1 ? boardElement(only) : boardsTable(boards, slowest));
     }
+    // how the layout differs from its base, where that is known
+    const words = base?.problem ?? comparison?.changed;
     replaceKeepingFocus(
       this.#against,
       picker('Compare with', BASES, state.compare, (what) => {
         actions.change({ compare: what, baseFile: null });
         actions.send({ type: 'compare', with: what, file: null });
       }),
-      ...differenceWords(scene),
+      ...(words ? [h('span', { class: 'hint' }, words)] : []),
       ...keyButtons(scene, boards),
     );
   }
@@ -100,12 +102,6 @@ function figureElement({ label, value, range, change, verdict, alarm }: Figure):
     h('dt', {}, h('span', { class: 'label' }, label), ...changeElement(change, verdict)),
     h('dd', {}, value ?? '–', ...(range ? [h('span', { class: 'range' }, ` ${range}`)] : [])),
   );
-}
-
-/** How the layout differs from its base, where that is known. */
-function differenceWords({ base, comparison }: Scene): HTMLElement[] {
-  const words = base?.problem ?? comparison?.changed;
-  return words ? [h('span', { class: 'hint' }, words)] : [];
 }
 
 /** Buttons that add the keys without which a number is not known. */

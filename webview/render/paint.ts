@@ -1,4 +1,3 @@
-import { SMALLEST_TILE } from '../../picture/blocks';
 import {
   type Colouring,
   colourOf,
@@ -245,13 +244,9 @@ export class Painter {
 
   /** Lines between cells and between blocks that have no room for labels: drawn over them, which is fastest. */
   *#separators(panel: PanelGeometry): Generator<void> {
-    const { cellWidth, cellHeight, columns, rows, levels } = panel;
+    const { cellWidth, cellHeight, columns, rows } = panel;
     const cell = Math.min(cellWidth, cellHeight);
-    const closed = levels.filter(
-      ({ level, insets, stepX, stepY }) =>
-        level.label && insets.header === 0 && Math.min(stepX, stepY) >= SMALLEST_TILE && Math.min(stepX, stepY) > cell,
-    );
-    for (const { xs, ys, stepX, stepY } of closed) {
+    for (const { xs, ys, stepX, stepY } of panel.closed(cell)) {
       yield* this.#lines(panel, xs, ys, Math.min(3, Math.max(1, Math.min(stepX, stepY) * 0.1)));
     }
     if (cell >= CELL_LINES) {

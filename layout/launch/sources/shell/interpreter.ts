@@ -24,7 +24,7 @@ import { arithmeticValue, expandArgs, expandList, expandText, gathered } from '.
 import { FILTERS, READERS } from './filters';
 import { matchesGlob, matchingWork } from './patterns';
 import type { Invocation } from './shell';
-import { SLURM_VARIABLES, sbatchDirectives } from './slurm';
+import { slurmVariables } from './slurm';
 import { commandsGiven, fileSource, knownEnd, scriptCalled, writtenSource } from './startedScripts';
 import { type DefinedFunction, type Source, State } from './state';
 import {
@@ -200,16 +200,11 @@ class Interpreter implements BuiltinShell {
 
   script(file: string, text: string): Signal {
     this.#files.set(file, text);
-    const directives = sbatchDirectives(text);
-    for (const [name, read] of Object.entries(SLURM_VARIABLES)) {
-      const directive = read(directives);
-      if (directive) {
-        this.#scheduled.set(name, textAt(directive.value, { file, offset: directive.offset }));
-      }
-      const given = this.#given.get(name);
-      if (given) {
-        this.#scheduled.set(name, given);
-      }
+    for (const [name, { value, offset }] of slurmVariables(text)) {
+      this.#scheduled.set(name, textAt(value, { file, offset }));
+    }
+    for (const [name, given] of this.#given) {
+      this.#scheduled.set(name, given);
     }
     return this.#text(text, fileSource(file), file);
   }

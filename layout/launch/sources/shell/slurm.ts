@@ -23,38 +23,29 @@ export function sbatchDirectives(text: string): ReadonlyMap<string, Directive> {
   return directives;
 }
 
-/** A whole number from the value of an option such as `8`, `h100:8` or `gpu:8`; null where it is none. */
-function countIn(value: string): number | null {
-  const digits = /^(?:[\w.-]+:)*(\d+)$/.exec(value)?.[1];
-  return digits === undefined ? null : Number(digits);
-}
+/** A whole number from the value of an option such as `8`, `h100:8` or `gpu:8`; undefined where it is none. */
+const countIn = (value: string): string | undefined => /^(?:[\w.-]+:)*(\d+)$/.exec(value)?.[1];
 
-/** The number of GPUs a node that Slurm options ask for, or null. */
-function gpusPerNode(directives: ReadonlyMap<string, Directive>): Directive | null {
-  for (const name of ['gpus-per-node', 'gres', 'gpus_per_node']) {
-    const directive = directives.get(name);
-    if (directive && countIn(directive.value) !== null) {
-      return { ...directive, value: String(countIn(directive.value)) };
-    }
-  }
-  return null;
-}
-
-/** Variables that Slurm sets in a job, from its options. */
-export const SLURM_VARIABLES: Readonly<
-  Record<string, (directives: ReadonlyMap<string, Directive>) => Directive | null>
-> = {
-  SLURM_NNODES: (d) => numeric(d.get('nodes')),
-  SLURM_JOB_NUM_NODES: (d) => numeric(d.get('nodes')),
-  SLURM_NTASKS: (d) => numeric(d.get('ntasks')),
-  SLURM_NPROCS: (d) => numeric(d.get('ntasks')),
-  SLURM_NTASKS_PER_NODE: (d) => numeric(d.get('ntasks-per-node')),
-  SLURM_TASKS_PER_NODE: (d) => numeric(d.get('ntasks-per-node')),
-  SLURM_CPUS_PER_TASK: (d) => numeric(d.get('cpus-per-task')),
-  SLURM_GPUS_PER_NODE: gpusPerNode,
-  SLURM_GPUS_ON_NODE: gpusPerNode,
+/** Variables that Slurm sets in a job, with the options that say them: the first that holds a count. */
+const VARIABLES: Readonly<Record<string, readonly string[]>> = {
+  SLURM_NNODES: ['nodes'],
+  SLURM_JOB_NUM_NODES: ['nodes'],
+  SLURM_NTASKS: ['ntasks'],
+  SLURM_NPROCS: ['ntasks'],
+  SLURM_NTASKS_PER_NODE: ['ntasks-per-node'],
+  SLURM_TASKS_PER_NODE: ['ntasks-per-node'],
+  SLURM_CPUS_PER_TASK: ['cpus-per-task'],
+  SLURM_GPUS_PER_NODE: ['gpus-per-node', 'gres', 'gpus_per_node'],
+  SLURM_GPUS_ON_NODE: ['gpus-per-node', 'gres', 'gpus_per_node'],
 };
 
-function numeric(directive: Directive | undefined): Directive | null {
-  return directive && /^\d+$/.test(directive.value) ? directive : null;
+/** The variables that Slurm sets for a script, with the lines of its options. */
+export function slurmVariables(text: string): ReadonlyMap<string, Directive> {
+  const directives = sbatchDirectives(text);
+  return new Map(
+    Object.entries(VARIABLES).flatMap(([name, options]) => {
+      const found = options.flatMap((option) => directives.get(option) ?? []).find(({ value }) => countIn(value));
+      return found ? [[name, { ...found, value: countIn(found.value) ?? '' }] as const] : [];
+    }),
+  );
 }

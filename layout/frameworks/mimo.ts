@@ -1,10 +1,9 @@
 import { isModelPath } from '../format/keyPath';
-import type { KeyPath } from '../format/keys';
 import { hasFlag, type Job } from '../launch/commands';
 import type { LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
 import type { Flag, LayoutWriter } from '../launch/layoutWriter';
-import { listUnmapped } from '../launch/optionRows';
+import { defaultsIn, listUnmapped, type OptionRow, pathsIn } from '../launch/optionRows';
 import { isOn, type Options } from '../launch/options';
 import { isCallOf, pythonRecipes } from '../launch/sources/python/module';
 import { optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
@@ -14,26 +13,23 @@ import { MEGATRON_DIALECT } from './megatron-lm';
 import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from './megatronOptions';
 import { moduleFlags } from './megatronWrite';
 
-/** A flag of the example with the key that it sets and its default; those of weight shards have none. */
-type GridFlag = readonly [key: KeyPath, flag: string, otherwise?: number];
-
-/** The flags of the grid that every example has (examples/mimo/training/args.py). */
-const ENCODER: readonly GridFlag[] = [
-  ['modules.encoder.tp', 'encoder_tp', 2],
-  ['modules.encoder.dp', 'encoder_dp', 2],
+/** The flags of the grid that every example has (examples/mimo/training/args.py); those of weight shards have no default. */
+const ENCODER: readonly OptionRow[] = [
+  ['modules.encoder.tp', 'encoder_tp', 'integer', 2],
+  ['modules.encoder.dp', 'encoder_dp', 'integer', 2],
 ];
-const LANGUAGE: readonly GridFlag[] = [
-  ['modules.language.rank_offset', 'llm_offset', 4],
-  ['modules.language.tp', 'llm_tp', 2],
-  ['modules.language.cp', 'llm_cp', 1],
-  ['modules.language.pp', 'llm_pp', 1],
-  ['modules.language.dp', 'llm_dp', 2],
-  ['modules.language.ep', 'llm_ep', 1],
-  ['modules.language.expt_tp', 'llm_expt_tp', 1],
+const LANGUAGE: readonly OptionRow[] = [
+  ['modules.language.rank_offset', 'llm_offset', 'integer', 4],
+  ['modules.language.tp', 'llm_tp', 'integer', 2],
+  ['modules.language.cp', 'llm_cp', 'integer', 1],
+  ['modules.language.pp', 'llm_pp', 'integer', 1],
+  ['modules.language.dp', 'llm_dp', 'integer', 2],
+  ['modules.language.ep', 'llm_ep', 'integer', 1],
+  ['modules.language.expt_tp', 'llm_expt_tp', 'integer', 1],
 ];
-const SHARDS: readonly GridFlag[] = [
-  ['modules.language.num_weight_shards', 'tensor_parallel_num_weight_shards'],
-  ['modules.language.expt_num_weight_shards', 'expert_tensor_parallel_num_weight_shards'],
+const SHARDS: readonly OptionRow[] = [
+  ['modules.language.num_weight_shards', 'tensor_parallel_num_weight_shards', 'integer'],
+  ['modules.language.expt_num_weight_shards', 'expert_tensor_parallel_num_weight_shards', 'integer'],
 ];
 
 const FLAGS = [...ENCODER, ...LANGUAGE, ...SHARDS];
@@ -42,10 +38,7 @@ const DEFAULTS: Defaults = {
   framework: 'Megatron-LM MIMO example',
   version: 'main d98e8a64dd',
   source: 'examples/mimo/training/args.py',
-  values: {
-    'modules.encoder.rank_offset': 0,
-    ...Object.fromEntries(FLAGS.flatMap(([key, , otherwise]) => (otherwise === undefined ? [] : [[key, otherwise]]))),
-  },
+  values: { 'modules.encoder.rank_offset': 0, ...defaultsIn(FLAGS) },
 };
 
 /** Megatron-LM's MIMO example: one grid for the encoder, one for the language model. */
@@ -78,7 +71,7 @@ function readCommand(job: Job): Facts {
     switches: new Set([...MEGATRON_SWITCHES, 'llm_only', 'encoder_ddp_overlap']),
   });
   for (const [key, name] of FLAGS) {
-    facts.set(key, options.has(name) || options.blocked !== null ? options.integer(name) : undefined);
+    facts.set(key, options.integer(name));
   }
   if (options.blocked === null) {
     facts.takeDefaults(DEFAULTS);
@@ -91,7 +84,7 @@ function readCommand(job: Job): Facts {
   readShared(options, facts);
   setWorld(facts, job.world);
   coverWorld(facts);
-  listUnmapped(options, new Set([...MEGATRON_OPTIONS, ...FLAGS.map(([, name]) => name), 'llm_only']), facts);
+  listUnmapped(options, pathsIn(FLAGS, ...MEGATRON_OPTIONS, 'llm_only'), facts);
   return facts;
 }
 

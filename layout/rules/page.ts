@@ -3,7 +3,7 @@ import type { Diagnostic, Fix } from '../diagnostic';
 import { applyEdits } from '../format/edit';
 import { LineIndex } from '../format/lines';
 import { soundFixes } from '../soundFixes';
-import { MEGATRON_LM, type Rule } from './rule';
+import { FORMAT_SOURCE, MEGATRON_LM, type Rule } from './rule';
 
 const HOME = 'https://github.com/parallelism-layout/parallelism-layout/blob/main/';
 
@@ -19,17 +19,8 @@ export function rulePageUrl(code: string): string {
 
 /** The page of a rule as Markdown: the one source of `docs/rules/` and of `parallelism-layout explain`. */
 export function ruleMarkdown(rule: Rule): string {
-  const {
-    code,
-    title,
-    severity,
-    effect = `${MEGATRON_LM} stops on every rank`,
-    what,
-    why,
-    failing,
-    sources,
-    beside,
-  } = rule;
+  const { code, title, severity, what, why, failing, beside } = rule;
+  const { effect = `${MEGATRON_LM} stops on every rank`, sources = [FORMAT_SOURCE] } = rule;
   return `# ${code}
 
 **${title}** (${severity}: ${effect})

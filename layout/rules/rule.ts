@@ -38,8 +38,8 @@ export interface Rule {
   readonly failing: string;
   /** The same file put right: no rule fires at `error` or `warning`. Left out where the first fix of `failing` makes it. */
   readonly passing?: string;
-  /** Where the behaviour is decided, as Markdown. */
-  readonly sources: readonly string[];
+  /** Where the behaviour is decided, as Markdown; left out where the format itself says so. */
+  readonly sources?: readonly string[];
   /** For a rule that another file decides: that file beside `failing`, and what is printed of the two. */
   readonly beside?: { readonly file: string; readonly text: string; readonly said: string };
   /** What the rule says of a file's shape, as far as the file could be read. */

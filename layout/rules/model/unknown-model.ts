@@ -1,7 +1,7 @@
 import { nearest } from '../../format/nearest';
 import { MODEL_NAMES, modelNamed } from '../../models';
 import { changeFix } from '../fixes';
-import { FORMAT_SOURCE, job, type Rule } from '../rule';
+import { job, type Rule } from '../rule';
 import { eachModel } from './describedModels';
 
 export const unknownModel: Rule = {
@@ -13,7 +13,6 @@ export const unknownModel: Rule = {
   why: 'The pipeline divides the layers of a model and tensor parallelism its heads; without them neither is checked, and memory is not estimated.',
   failing: job(8, 'pp: 4', 'model: {from: example/unknown-model}'),
   passing: job(8, 'pp: 4', 'model: {from: Qwen/Qwen3-8B}'),
-  sources: [FORMAT_SOURCE],
   check: eachModel(function* ({ model }) {
     const { from, num_layers: layers } = model;
     if (from.value !== undefined && !layers.written && !modelNamed(from.value)) {

@@ -1,7 +1,7 @@
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { suggestion } from '../fixes';
 import { either } from '../numbers';
-import { FORMAT_SOURCE, job, type Report, type Rule } from '../rule';
+import { job, type Report, type Rule } from '../rule';
 
 export const nameDisagrees: Rule = {
   code: 'name-disagrees',
@@ -11,7 +11,6 @@ export const nameDisagrees: Rule = {
   what: '`name` contains a degree such as `tp8` or `pp4` that no grid of the file has.',
   why: 'Names appear in job names, logs and checkpoints. Mostly a file was copied, and only one of the two was changed.',
   failing: job(16, 'tp: 2, pp: 2', 'name: llama-tp4-dp4'),
-  sources: [FORMAT_SOURCE],
   *check(facts) {
     const claims = claimsOf(facts);
     const grids = claims.length > 0 ? facts.modules.map(degreesOf) : [];

@@ -1,6 +1,6 @@
 import { type PhaseSpan, phaseSpans } from '../../topology/phases';
 import { setFix } from '../fixes';
-import { FORMAT_SOURCE, job, type Rule } from '../rule';
+import { job, type Rule } from '../rule';
 
 export const phaseOverlap: Rule = {
   code: 'phase-overlap',
@@ -11,7 +11,6 @@ export const phaseOverlap: Rule = {
   why: 'Phases take turns on the same GPUs, or run side by side on different ones. Where spans cross, each phase has GPUs that the other holds and GPUs that stand idle meanwhile.',
   failing: job(8, 'tp: 2', 'phases: {train: {num_ranks: 6, tp: 2}, rollout: {engine: vllm, rank_offset: 4, tp: 4}}'),
   passing: job(8, 'tp: 2', 'phases: {train: {num_ranks: 4, tp: 2}, rollout: {engine: vllm, rank_offset: 4, tp: 4}}'),
-  sources: [FORMAT_SOURCE],
   *check(facts) {
     const spans = [...phaseSpans(facts)].sort((a, b) => a.start - b.start || b.end - a.end);
     // of spans by their start, the one that reaches furthest is the only one that a later span can cross last

@@ -1,7 +1,7 @@
 import { MAX_DEPTH, MAX_DIAGNOSTICS, MAX_FULL_YAML, MAX_NODES, MAX_STRING, MAX_TEXT } from '../../format/limits';
 import { problemsOf } from '../../format/problems';
 import { grouped } from '../../format/quantities';
-import { FORMAT_SOURCE, job, type Rule } from '../rule';
+import { job, type Rule } from '../rule';
 
 const DEEP = MAX_DEPTH + 1;
 
@@ -17,7 +17,6 @@ world_size: 8
 parallelism: ${'['.repeat(DEEP)}${']'.repeat(DEEP)}
 `,
   passing: job(8, 'tp: 2'),
-  sources: [FORMAT_SOURCE],
   *checkShape({ tree: { problem }, problems }) {
     if (problem?.kind === 'too-large') {
       yield { message: problem.message, span: problem.span };

@@ -6,7 +6,7 @@ import { firstLine } from '../../format/tree';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { insertFix, suggestion } from '../fixes';
 import { countOf } from '../numbers';
-import { FORMAT_SOURCE, type Report, type Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { isMeant } from './meaning';
 
 export const missingKey: Rule = {
@@ -20,7 +20,6 @@ export const missingKey: Rule = {
 parallelism:
   tp: 2
 `,
-  sources: [FORMAT_SOURCE],
   *checkShape(read) {
     const { text, problems } = read;
     for (const { start } of problemsOf(problems, 'empty')) {

@@ -2,7 +2,7 @@ import { nearest } from '../../format/nearest';
 import { problemsOf } from '../../format/problems';
 import { safeFix, suggestion } from '../fixes';
 import { either } from '../numbers';
-import { FORMAT_SOURCE, job, type Rule } from '../rule';
+import { job, type Rule } from '../rule';
 
 /** More choices than these are not offered one by one. */
 const MAX_CHOICES = 4;
@@ -23,7 +23,6 @@ export const notAnOption: Rule = {
   what: 'A key that takes one of a few words has another.',
   why: 'A word that is not known selects nothing.',
   failing: job(8, 'tp: 2', 'smoke: {checks: [group]}'),
-  sources: [FORMAT_SOURCE],
   *checkShape({ problems }) {
     for (const { options, node, path } of problemsOf(problems, 'not-an-option')) {
       const written = String(node.value ?? '');

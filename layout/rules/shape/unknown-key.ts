@@ -4,7 +4,7 @@ import type { ReadLayout } from '../../format/read';
 import { synonymOf } from '../../format/synonyms';
 import type { Entry, MapNode } from '../../format/tree';
 import { removeFix, safeFix } from '../fixes';
-import { FORMAT_SOURCE, type Report, type Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 import { type Elsewhere, entriesAt, type Meaning, meaningsOf, type UnknownKey } from './meaning';
 
 export const unknownKey: Rule = {
@@ -19,7 +19,6 @@ world_size: 8
 parallelism:
   tpp: 2
 `,
-  sources: [FORMAT_SOURCE],
   *checkShape(read) {
     for (const [problem, meaning] of meaningsOf(read)) {
       yield unknownReport(read, problem, meaning);

@@ -1,7 +1,7 @@
 import { FORMAT_VERSION } from '../../format/keys';
 import { problemsOf } from '../../format/problems';
 import { changeFix } from '../fixes';
-import { FORMAT_SOURCE, type Rule } from '../rule';
+import type { Rule } from '../rule';
 
 export const unsupportedVersion: Rule = {
   code: 'unsupported-version',
@@ -15,7 +15,6 @@ world_size: 8
 parallelism:
   tp: 2
 `,
-  sources: [FORMAT_SOURCE],
   *checkShape({ problems }) {
     for (const { version, span } of problemsOf(problems, 'unsupported-version')) {
       yield {

@@ -1,7 +1,7 @@
 import { nearest } from '../../format/nearest';
 import type { Sifted } from '../../ignores';
 import { safeFix } from '../fixes';
-import { FORMAT_SOURCE, type Report, type Rule } from '../rule';
+import type { Report, Rule } from '../rule';
 
 export const unusedIgnore: Rule = {
   code: 'unused-ignore',
@@ -15,7 +15,6 @@ world_size: 8
 parallelism:
   tp: 2 # layout-ignore: dense-factorization
 `,
-  sources: [FORMAT_SOURCE],
 };
 
 /** What is said of comments that silence nothing. */

@@ -7,7 +7,7 @@ import type { Node } from '../../format/tree';
 import { wantedText } from '../../format/typeText';
 import { removeFix, safeFix, suggestion } from '../fixes';
 import { both } from '../numbers';
-import { FORMAT_SOURCE, job, type Rule } from '../rule';
+import { job, type Rule } from '../rule';
 import { entriesAt } from './meaning';
 
 /** The longest piece of a value that a message quotes, in characters. */
@@ -21,7 +21,6 @@ export const wrongType: Rule = {
   what: 'A value is not the whole number, truth value, text, list or map that its key wants. A number in quotes is a text.',
   why: 'A value that cannot be read leaves everything open that follows from it.',
   failing: job(8, 'tp: "2"'),
-  sources: [FORMAT_SOURCE],
   *checkShape({ text, tree, problems }) {
     for (const { spec, node, path } of problemsOf(problems, 'wrong-type')) {
       yield {

@@ -166,29 +166,19 @@ function keyLineAt(text: string, start: number): KeyLine | null {
 }
 
 /** The nearest line above that begins with a key. */
-function keyLineAbove(text: string, start: number): KeyLine | null {
-  let at = start;
-  while (at > 0) {
-    at = startOfLine(text, at - 1);
-    const line = keyLineAt(text, at);
-    if (line) {
-      return line;
-    }
-  }
-  return null;
-}
+const keyLineAbove = (text: string, start: number): KeyLine | null =>
+  nearestKeyLine(text, start, (at) => (at > 0 ? startOfLine(text, at - 1) : text.length));
 
 /** The nearest line below that begins with a key. */
-function keyLineBelow(text: string, start: number): KeyLine | null {
-  let at = endOfLine(text, start) + 1;
-  while (at < text.length) {
-    const line = keyLineAt(text, at);
-    if (line) {
-      return line;
-    }
-    at = endOfLine(text, at) + 1;
+const keyLineBelow = (text: string, start: number): KeyLine | null =>
+  nearestKeyLine(text, start, (at) => endOfLine(text, at) + 1);
+
+function nearestKeyLine(text: string, start: number, nextOf: (at: number) => number): KeyLine | null {
+  let line: KeyLine | null = null;
+  for (let at = nextOf(start); at < text.length && !line; at = nextOf(at)) {
+    line = keyLineAt(text, at);
   }
-  return null;
+  return line;
 }
 
 /** The report and the fix that give a line the indentation of its neighbour, if the text is valid then. */

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
+  askedFor,
   batchChange,
   CHECKPOINT_FORMATS,
   type CheckpointFormat,
@@ -24,7 +25,15 @@ import {
   terminalLine,
   terminalLines,
 } from '../layout';
-import { handLine, type LaunchChange, type LaunchPatch, launchChange, shortName, unifiedDiff } from '../layout/launch';
+import {
+  handLine,
+  type LaunchChange,
+  type LaunchPatch,
+  type LaunchReading,
+  launchChange,
+  shortName,
+  unifiedDiff,
+} from '../layout/launch';
 import { memory } from '../picture/cost';
 import { checkpointJson, checkpointText } from './checkpoint';
 import { inputFiles, type SoundLayout, soundLayout } from './files';
@@ -186,12 +195,12 @@ const HEAD = ['', 'step', '90 % within', 'memory', 'GPUs', 'idle', 'layout', 'mo
 
 function* textOf(asked: Asked, resizing: Known): Iterable<string> {
   const { before, available, layouts, globalBatch, loss } = resizing;
-  const { file, names } = asked;
+  const { file } = asked;
   yield `${terminalLine(file)}: ${grouped(before)} → ${countOf(available, 'GPU')}\n`;
   yield* table([HEAD, ...layouts.map((one, index) => cells(one, index, batchChange(resizing, one)))]);
   yield globalBatch === null || layouts.length === 0 ? '' : `  ${batchText(resizing, globalBatch)}\n`;
   yield loss === null ? '' : `  ${lossText(loss)}\n`;
-  yield* names.length > 0 ? exclusionText(names) : [];
+  yield* asked.names.length > 0 ? exclusionText(asked) : [];
   const [first] = layouts;
   if (first) {
     yield* launchText(changeOf(asked, first));
@@ -255,22 +264,33 @@ function* smallerText({ facts, resolved }: SoundLayout, gone: readonly number[])
   }
 }
 
-/** The options that exclude the nodes from scheduling. */
-function* exclusionText(names: readonly string[]): Iterable<string> {
-  const { slurm, kubernetes } = nodeExclusion(names);
+/** The options that exclude the nodes from scheduling, and what of the scripts they contradict. */
+function* exclusionText(asked: Asked): Iterable<string> {
+  const { names } = asked;
+  const scripts = scriptsOf(asked);
+  const { slurm, kubernetes } = nodeExclusion(names, scripts);
   yield `\nKeep the scheduler off ${countOf(names.length, 'node')}:\n`;
   yield `  Slurm       sbatch ${slurm}\n  Kubernetes  ${kubernetes}\n`;
+  const wanted = askedFor(names, scripts);
+  yield wanted.length === 0
+    ? ''
+    : `  Take ${wanted.join(', ')} out of --nodelist in the script first: Slurm refuses a node that is asked for and excluded.\n`;
 }
 
-/** How a resized layout gets into the launch files that can be read. */
-function changeOf({ file, sound }: Asked, { planned }: Resized): LaunchChange {
+/** The launch files beside the layout that can be read. */
+function readingsOf({ file, sound }: Asked): readonly LaunchReading[] {
   const near = file === '-' ? [] : launchPathsOf(file, sound).filter(({ isNear }) => isNear);
-  const readings = near.flatMap(({ file: launch }) => {
+  return near.flatMap(({ file: launch }) => {
     const read = readLaunch(launch);
     return 'reading' in read ? [read.reading] : [];
   });
-  return launchChange(file, sound, planned.text, readings);
 }
+
+const scriptsOf = (asked: Asked): string[] => readingsOf(asked).flatMap(({ files }) => [...files.values()]);
+
+/** How a resized layout gets into the launch files that can be read. */
+const changeOf = (asked: Asked, { planned }: Resized): LaunchChange =>
+  launchChange(asked.file, asked.sound, planned.text, readingsOf(asked));
 
 /** What differs in the launch files: what a patch writes, and what is left to a person. */
 function* launchText({ patches, byHand }: LaunchChange): Iterable<string> {
@@ -331,6 +351,6 @@ function jsonOf(asked: Asked, { before, available, globalBatch, layouts, loss }:
       idle_gpus: loss.idle,
       nonuniform_tp_idle_gpus: loss.nonuniformIdle,
     },
-    exclusion: asked.names.length > 0 ? nodeExclusion(asked.names) : null,
+    exclusion: asked.names.length > 0 ? nodeExclusion(asked.names, scriptsOf(asked)) : null,
   };
 }

@@ -29,7 +29,7 @@ export { type KeyDifference, type KeyValue, keyDifferences, keyValues } from './
 export * from './logs';
 export { memoize } from './memoize';
 export * from './models';
-export { type NodeExclusion, nodeExclusion, nodeNames } from './nodeExclusion';
+export { askedFor, type NodeExclusion, nodeExclusion, nodeNames } from './nodeExclusion';
 export * from './outside';
 export * from './recovery';
 export * from './resize';

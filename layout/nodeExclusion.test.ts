@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { validate } from '../test/harness/kubernetesSchemas';
-import { nodeExclusion, nodeNames } from './nodeExclusion';
+import { askedFor, nodeExclusion, nodeNames } from './nodeExclusion';
 
 describe('names of nodes', () => {
   test.each([
@@ -50,4 +50,18 @@ test('the field fits the published schema of a pod, in a Job', () => {
   expect(() =>
     validate(job({ affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: {} } } })),
   ).toThrow(/nodeSelectorTerms/);
+});
+
+describe('a script that names nodes itself', () => {
+  const script = '#SBATCH --nodes=2-4\n#SBATCH -w gpu[001-004]\n#SBATCH --exclude=gpu[003,017]\nsrun train\n';
+
+  test('what it excludes stays excluded, as an option takes the place of its own', () => {
+    expect(nodeExclusion(['gpu002', 'gpu003'], [script]).slurm).toBe('--exclude=gpu002,gpu003,gpu017');
+    expect(nodeExclusion(['gpu002'], [script]).kubernetes).toBe(nodeExclusion(['gpu002']).kubernetes);
+  });
+
+  test('a node that it asks for cannot be excluded', () => {
+    expect(askedFor(['gpu004', 'gpu005'], [script])).toEqual(['gpu004']);
+    expect(askedFor(['gpu004'], ['#SBATCH --nodelist=$NODES\n', 'srun train\n'])).toEqual([]);
+  });
 });

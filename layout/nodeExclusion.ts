@@ -1,3 +1,5 @@
+import { sbatchDirectives } from './launch/sources/shell/slurm';
+
 /** The most nodes that are named. */
 const MAX_NODES = 100_000;
 
@@ -60,12 +62,25 @@ export interface NodeExclusion {
   readonly kubernetes: string;
 }
 
-/** What keeps a job off the named nodes. */
-export function nodeExclusion(names: readonly string[]): NodeExclusion {
+/**
+ * What keeps a job off the named nodes.
+ * @param scripts of the job: an option of `sbatch` takes the place of their `--exclude`, so that its names are kept
+ */
+export function nodeExclusion(names: readonly string[], scripts: readonly string[] = []): NodeExclusion {
+  const all = [...new Set([...names, ...namedBy(scripts, 'exclude')])];
   const values = names.map((name) => JSON.stringify(name)).join(', ');
   const term = `{matchExpressions: [{key: kubernetes.io/hostname, operator: NotIn, values: [${values}]}]}`;
   return {
-    slurm: `--exclude=${names.join(',')}`,
+    slurm: `--exclude=${all.join(',')}`,
     kubernetes: `affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [${term}]}}}`,
   };
 }
+
+/** Those of the named nodes that `--nodelist` of a script asks for: Slurm refuses a node that is asked for and excluded. */
+export function askedFor(names: readonly string[], scripts: readonly string[]): readonly string[] {
+  const asked = new Set(namedBy(scripts, 'nodelist'));
+  return names.filter((name) => asked.has(name));
+}
+
+const namedBy = (scripts: readonly string[], option: string): string[] =>
+  scripts.flatMap((script) => nodeNames(sbatchDirectives(script).get(option)?.value ?? '') ?? []);

@@ -4,8 +4,11 @@ interface Directive {
   readonly offset: number;
 }
 
-/** The long names of the short options that decide how many ranks a job has. */
-const SHORT: Readonly<Record<string, string>> = { N: 'nodes', n: 'ntasks', c: 'cpus-per-task', G: 'gpus' };
+/** The long names of the short options that decide how many ranks a job has, and on which nodes. */
+const SHORT: Readonly<Record<string, string>> = {
+  ...{ N: 'nodes', n: 'ntasks', c: 'cpus-per-task', G: 'gpus' },
+  ...{ w: 'nodelist', x: 'exclude' },
+};
 
 /** The `#SBATCH` options at the head of a script by their long names; the last of a name wins. */
 export function sbatchDirectives(text: string): ReadonlyMap<string, Directive> {

@@ -1,4 +1,4 @@
-import { check } from './check';
+import { understand } from './check';
 import { type CheckpointFormat, type CheckpointVerdict, checkpointVerdicts, type PartVerdict } from './checkpoint';
 import { type PlannedLayout, planSteps } from './cost';
 import { keyEdits } from './cost/keyChanges';
@@ -114,7 +114,7 @@ export function* resizeSteps(
     globalBatch,
     present: plan.present,
     layouts: layouts.map((one) => {
-      const now = check(one.planned.text).facts;
+      const now = understand(one.planned.text).facts;
       return {
         ...one,
         idle: available - one.planned.gpus,

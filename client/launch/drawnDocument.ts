@@ -1,5 +1,4 @@
 import * as vscode from 'vscode';
-import { memoize } from '../../layout';
 import { addressOf, LANGUAGE, layoutDocument } from '../layoutDocument';
 import { showError } from '../notifications';
 import { isDrawable, jobsOf } from './lenses';
@@ -52,16 +51,15 @@ export async function followedDocument({
 }
 
 /** The jobs of each script, of its last version: a cursor that moves reads nothing anew. */
-const known = memoize((_: vscode.TextDocument): { version: number; jobs: ReturnType<typeof jobsOf> | null } => ({
-  version: -1,
-  jobs: null,
-}));
+const known = new WeakMap<
+  vscode.TextDocument,
+  { readonly version: number; readonly jobs: ReturnType<typeof jobsOf> }
+>();
 
 function lastJobs(document: vscode.TextDocument): ReturnType<typeof jobsOf> {
-  const last = known(document);
-  if (!last.jobs || last.version !== document.version) {
-    last.jobs = jobsOf(document);
-    last.version = document.version;
-  }
-  return last.jobs;
+  const { version } = document;
+  const last = known.get(document);
+  const jobs = last?.version === version ? last.jobs : jobsOf(document);
+  known.set(document, { version, jobs });
+  return jobs;
 }

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { type BaseLanguageClient, CloseAction, ErrorAction, State } from 'vscode-languageclient';
+import { type BaseLanguageClient, CancellationToken, CloseAction, ErrorAction, State } from 'vscode-languageclient';
 import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
 import { reach } from './milestones';
 import { showError } from './notifications';
@@ -61,7 +61,8 @@ export class Server {
     method: string,
     document: vscode.TextDocument,
     request: Omit<Request, 'uri'>,
-    token?: vscode.CancellationToken,
+    // left out, it would arrive as a second parameter
+    token: vscode.CancellationToken = CancellationToken.None,
   ): Promise<Answer | null> {
     if (this.state !== 'running') {
       return null;

@@ -3,7 +3,7 @@ import { resolveLayout } from '../../topology/resolve';
 import { allGatherGroups } from '../fsdp/all-gather-groups';
 import { fsdpExpertGroup } from '../fsdp/fsdp-expert-group';
 import { fsdpGroupIdle } from '../fsdp/fsdp-group-idle';
-import { isFsdpEnabled, onlyGrid } from '../fsdp/requests';
+import { onlyGrid } from '../fsdp/requests';
 import { hasNoExperts } from '../model/experts';
 import { both, countOf } from '../numbers';
 import { job, megatron, type Rule } from '../rule';
@@ -20,7 +20,7 @@ export const communicatorCount: Rule = {
   sources: [megatron('megatron/core/parallel_state.py', 'initialize_model_parallel', 'create_all_gather_groups')],
   *check(facts) {
     const { root } = facts;
-    const layout = onlyGrid(facts) && isFsdpEnabled(facts) ? resolveLayout(facts) : null;
+    const layout = onlyGrid(facts) && facts.root.fsdp.value?.enabled.value === true ? resolveLayout(facts) : null;
     // where the groups are useless or cannot be made, that is the diagnostic
     const isFaulty = [fsdpExpertGroup, fsdpGroupIdle, allGatherGroups].some(
       ({ check }) => [...(check?.(facts) ?? [])].length > 0,

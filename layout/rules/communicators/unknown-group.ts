@@ -1,11 +1,10 @@
-import type { Span } from '../../diagnostic';
 import { nearest } from '../../format/nearest';
 import { GROUP_NAMES } from '../../topology/groupKinds';
 import { processGroups } from '../../topology/processGroups';
 import { resolveLayout } from '../../topology/resolve';
 import { replaceFix } from '../fixes';
 import { both } from '../numbers';
-import { job, megatron, type Report, type Rule } from '../rule';
+import { job, megatron, type Rule } from '../rule';
 
 export const unknownGroup: Rule = {
   code: 'unknown-group',
@@ -24,18 +23,16 @@ export const unknownGroup: Rule = {
       if (name === undefined || made.has(name)) {
         continue;
       }
-      yield GROUP_NAMES.includes(name)
+      const isKnown = GROUP_NAMES.includes(name);
+      const near = isKnown ? null : nearest(name, GROUP_NAMES);
+      const advice = near ? `Did you mean ${near}?` : `They are ${both(GROUP_NAMES)}.`;
+      yield isKnown
         ? { severity: 'warning', message: `This layout makes no group '${name}'. Remove it from the list.`, span }
-        : unknownReport(name, span);
+        : {
+            message: `No process group is called '${name}'. ${advice}`,
+            span,
+            fixes: [near ? replaceFix(span, near) : null],
+          };
     }
   },
 };
-
-function unknownReport(name: string, span: Span): Report {
-  const near = nearest(name, GROUP_NAMES);
-  return {
-    message: `No process group is called '${name}'. ${near ? `Did you mean ${near}?` : `They are ${both(GROUP_NAMES)}.`}`,
-    span,
-    fixes: [near ? replaceFix(span, near) : null],
-  };
-}

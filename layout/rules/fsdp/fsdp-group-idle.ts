@@ -1,6 +1,6 @@
 import { removeFix } from '../fixes';
 import { job, megatron, type Rule } from '../rule';
-import { isFsdpEnabled, onlyGrid, requestsOf } from './requests';
+import { onlyGrid, requestsOf } from './requests';
 
 export const fsdpGroupIdle: Rule = {
   code: 'fsdp-group-idle',
@@ -17,7 +17,7 @@ export const fsdpGroupIdle: Rule = {
     const [request] = requestsOf(facts);
     const strategy = facts.root.fsdp.value?.data_parallel_sharding_strategy;
     // while FSDP is off, that is the diagnostic
-    if (!request || !isFsdpEnabled(facts) || grid?.dp === undefined || !grid.degrees) {
+    if (!request || facts.root.fsdp.value?.enabled.value !== true || grid?.dp === undefined || !grid.degrees) {
       return;
     }
     const isUnsharded = strategy?.value === 'no_shard';

@@ -19,10 +19,6 @@ export function requestsOf({ root }: LayoutFacts): readonly Request[] {
   return requests.filter(({ field }) => field.value === true);
 }
 
-export function isFsdpEnabled({ root }: LayoutFacts): boolean {
-  return root.fsdp.value?.enabled.value === true;
-}
-
 /** The one grid of `parallelism`; null for `modules`, which make no all-gather groups. */
 export function onlyGrid({ heterogeneous, modules }: LayoutFacts): ModuleFacts | null {
   return heterogeneous ? null : (modules[0] ?? null);

@@ -1,7 +1,7 @@
-import type { Edit, Fix, Span } from '../../diagnostic';
+import type { Edit, Fix } from '../../diagnostic';
 import { setKey } from '../../format/edit';
 import type { NtpKeys, SlotEntryKeys } from '../../format/keys';
-import { type Field, type Section, valuesOf } from '../../format/spec';
+import { type Section, valuesOf } from '../../format/spec';
 import { lastSlots, MAX_WRITTEN_SLOTS, paddedSlots } from '../../topology/ntp';
 import type { ResolvedNtp } from '../../topology/resolved';
 import { changeFix } from '../fixes';
@@ -51,29 +51,17 @@ export function entriesEdit({ ntp, fields, text, span }: NtpContext, replicas: r
     return null;
   }
   const slots = lastSlots(ntp).join(', ');
-  return mapEdit(
-    text,
-    span,
-    fields.non_active_ranks_per_dp,
-    replicas.map((dp) => `{dp: ${dp}, local_ranks: [${slots}]}`),
-  );
-}
-
-/** The edit that adds entries to the map, in flow style. */
-function mapEdit(text: string, map: Span, field: Field<readonly unknown[]>, added: readonly string[]): Edit | null {
-  const value = field.value ?? [];
-  if (value.length === 0) {
-    return setKey(text, map, 'non_active_ranks_per_dp', field, `[${added.join(', ')}]`);
+  const added = replicas.map((dp) => `{dp: ${dp}, local_ranks: [${slots}]}`);
+  const field = fields.non_active_ranks_per_dp;
+  const { start } = field.span;
+  if ((field.value ?? []).length === 0) {
+    return setKey(text, span, 'non_active_ranks_per_dp', field, `[${added.join(', ')}]`);
   }
-  if (text[field.span.start] === '[') {
-    return { span: { start: field.span.start + 1, end: field.span.start + 1 }, newText: `${added.join(', ')}, ` };
+  if (text[start] === '[') {
+    return { span: { start: start + 1, end: start + 1 }, newText: `${added.join(', ')}, ` };
   }
-  const start = text.lastIndexOf('\n', field.span.start) + 1;
-  const indent = text.slice(start, field.span.start);
+  const indent = text.slice(text.lastIndexOf('\n', start) + 1, start);
   return /^[ ]*$/.test(indent)
-    ? {
-        span: { start: field.span.start, end: field.span.start },
-        newText: added.map((entry) => `- ${entry}\n${indent}`).join(''),
-      }
+    ? { span: { start, end: start }, newText: added.map((entry) => `- ${entry}\n${indent}`).join('') }
     : null;
 }

@@ -2,7 +2,7 @@ import { removeField } from '../../format/edit';
 import type { Field } from '../../format/spec';
 import { changeFix, removeFix, suggestion } from '../fixes';
 import { countOf } from '../numbers';
-import { FORMAT_SOURCE, megatron, type Report, type Rule } from '../rule';
+import { FORMAT_SOURCE, job, megatron, type Report, type Rule } from '../rule';
 
 export const conflictingKeys: Rule = {
   code: 'conflicting-keys',
@@ -11,12 +11,7 @@ export const conflictingKeys: Rule = {
   effect: 'one of the two has no effect',
   what: '`parallelism` is written beside `modules`; or `gtp_remat` and `num_weight_shards` say different things.',
   why: 'A job has one grid over the whole world or one grid a module, not both. Of two numbers of weight shards, Megatron-LM takes `num_weight_shards` and silently ignores the other.',
-  failing: `layout: 1
-world_size: 8
-parallelism: {tp: 2}
-modules:
-  language: {num_ranks: 8}
-`,
+  failing: job(8, 'tp: 2', 'modules: {language: {num_ranks: 8}}'),
   sources: [FORMAT_SOURCE, megatron('megatron/core/model_parallel_config.py', 'resolve_tensor_parallel_weight_shards')],
   *check({ text, root, modules }) {
     if (root.parallelism.written && root.modules.written) {

@@ -1,7 +1,7 @@
 import { removeField } from '../../format/edit';
 import { problemsOf } from '../../format/problems';
 import { suggestion } from '../fixes';
-import { MIMO_TOPOLOGY, type Rule } from '../rule';
+import { job, MIMO_TOPOLOGY, type Rule } from '../rule';
 
 export const duplicateKey: Rule = {
   code: 'duplicate-key',
@@ -10,12 +10,7 @@ export const duplicateKey: Rule = {
   effect: 'only one of the two values counts',
   what: 'The same key is written twice in one map.',
   why: 'Which of the two counts depends on the reader. Two modules of one name silently replace each other in Megatron-LM.',
-  failing: `layout: 1
-world_size: 8
-parallelism:
-  tp: 2
-  tp: 4
-`,
+  failing: job(8, 'tp: 2, tp: 4'),
   sources: ['YAML 1.2, section 3.2.1.1', MIMO_TOPOLOGY],
   *checkShape({ text, problems }) {
     for (const { entry, first } of problemsOf(problems, 'duplicate-key')) {

@@ -4,7 +4,7 @@ import type { ReadLayout } from '../../format/read';
 import { synonymOf } from '../../format/synonyms';
 import type { Entry, MapNode } from '../../format/tree';
 import { removeFix, safeFix } from '../fixes';
-import type { Report, Rule } from '../rule';
+import { job, type Report, type Rule } from '../rule';
 import { type Elsewhere, entriesAt, type Meaning, meaningsOf, type UnknownKey } from './meaning';
 
 export const unknownKey: Rule = {
@@ -14,11 +14,7 @@ export const unknownKey: Rule = {
   effect: 'the key is ignored',
   what: 'A key is misspelt, is the name of a Megatron-LM flag, or is written in the wrong map.',
   why: 'The degree that its author meant keeps its default.',
-  failing: `layout: 1
-world_size: 8
-parallelism:
-  tpp: 2
-`,
+  failing: job(8, 'tpp: 2'),
   *checkShape(read) {
     for (const [problem, meaning] of meaningsOf(read)) {
       yield unknownReport(read, problem, meaning);

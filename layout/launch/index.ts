@@ -1,7 +1,7 @@
 export { FAMILIES, type FamilyName } from '../frameworks/families';
-export { checkLaunch, type LaunchDiagnostic } from './check';
+export { checkLaunch } from './check';
 export { type Difference, type Drift, driftBetween, shortName } from './drift';
-export { type DriftCase, type DriftFix, launchFix, layoutFix } from './fixes';
+export { type DriftFix, launchFix, layoutFix } from './fixes';
 export { type LayoutData, layoutOf, layoutValues, layoutYaml } from './importedLayout';
 export { launchFilesEdit, type Written, writeFlags } from './layoutEdits';
 export type { LauncherSettings } from './layoutWriter';
@@ -21,11 +21,10 @@ export { type PatternElement, parsePattern } from './sources/shell/patterns';
 export { SHELL_SCRIPT } from './sources/shell/startedScripts';
 export {
   EXPORT_TARGETS,
-  type Exported,
   type ExportTarget,
   exportErrors,
   exportLayout,
   isRecordedTarget,
   RECORDED_TARGETS,
 } from './write';
-export { effectiveValue, type LayoutValue, layoutFileValues, layoutNodeValues } from './writtenValues';
+export { effectiveValue, layoutFileValues, layoutNodeValues } from './writtenValues';

@@ -9,15 +9,11 @@ import { type FactSource, type Facts, isKnown } from './value';
  */
 export function describeModel(facts: Facts, context: LaunchContext): Facts {
   const named = facts.get('model.from');
-  if (!isKnown(named)) {
+  if (!isKnown(named) || isKnown(facts.get('model.num_layers'))) {
     facts.delete('model.from');
     return facts;
   }
   const name = String(named.value);
-  if (isKnown(facts.get('model.num_layers'))) {
-    facts.delete('model.from');
-    return facts;
-  }
   const file = context.find(`${name}/config.json`);
   const read = file && factsOfConfig(parseConfig(file.text));
   if (read) {

@@ -3,7 +3,7 @@ import { countOf } from '../rules/numbers';
 import type { ModelFacts, PublicModel } from './facts';
 import table from './table.json';
 
-export type { ModelFacts, ModelSource, PublicModel } from './facts';
+export type { ModelFacts } from './facts';
 export { factsOfConfig, parseConfig } from './huggingFace';
 
 /** A row of the table: names that share sizes, the sizes, and the places in `sources` that state them. */

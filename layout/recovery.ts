@@ -78,8 +78,7 @@ function withoutReplicas(facts: LayoutFacts, layout: ResolvedLayout, failed: rea
     return closed('The job has nonuniform TP already, which counts on its replicas.');
   }
   const { modules } = layout;
-  const all = shareCount(modules);
-  const hit = new Set(failed.flatMap((rank) => sharesOf(modules, rank, all))).size;
+  const { all, hit } = lostShares(modules, failed);
   const isOne = modules.length === 1;
   if (hit >= all) {
     return closed(nothingLeft(isOne, all));
@@ -122,6 +121,12 @@ function nothingLeft(isOne: boolean, shares: number): string {
  */
 const shareCount = (modules: readonly ResolvedModule[]): number =>
   modules.map((module) => denseGrid(module).sizeOf('dp')).reduce(gcd, 0);
+
+/** How many of the shares lose a rank. */
+export function lostShares(modules: readonly ResolvedModule[], ranks: readonly number[]) {
+  const all = shareCount(modules);
+  return { all, hit: new Set(ranks.flatMap((rank) => sharesOf(modules, rank, all))).size };
+}
 
 /** The shares that a rank works for: one in each module that holds it. */
 const sharesOf = (modules: readonly ResolvedModule[], rank: number, all: number): readonly number[] =>

@@ -5,12 +5,11 @@ import { keyEdits } from './cost/keyChanges';
 import { RANKING_ERROR } from './cost/plan';
 import { applyEdits } from './format/edit';
 import { grouped } from './format/quantities';
-import { nodesOf } from './recovery';
+import { lostShares, nodesOf } from './recovery';
 import { divisors } from './rules/numbers';
 import { atOnce } from './steps';
 import type { LayoutFacts } from './topology/facts';
 import { failurePlan } from './topology/failedRanks';
-import { denseGrid } from './topology/processGroups';
 import type { ResolvedLayout } from './topology/resolved';
 
 /** A layout of the same model on other GPUs. */
@@ -202,15 +201,12 @@ function worldsWithin(available: number, perNode: number): readonly number[] {
 
 function lossOfNodes(layout: ResolvedLayout, gone: readonly number[]): NodeLoss | null {
   const { modules, gpusPerNode, worldSize } = layout;
-  const [only, ...others] = modules;
-  if (!only || others.length > 0 || gone.length === 0) {
+  if (modules.length !== 1 || gone.length === 0) {
     return null;
   }
   const ranks = gone.flatMap((node) => Array.from({ length: gpusPerNode }, (_, gpu) => node * gpusPerNode + gpu));
   const lost = ranks.filter((rank) => rank < worldSize);
-  const grid = denseGrid(only);
-  const replicas = new Set(lost.map((rank) => grid.placeAlong('dp', rank))).size;
-  const allReplicas = grid.sizeOf('dp');
+  const { hit: replicas, all: allReplicas } = lostShares(modules, lost);
   const plan = failurePlan(layout, lost);
   return {
     nodes: gone.length,

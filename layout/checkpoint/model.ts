@@ -42,7 +42,7 @@ function shardedModel(resume: Resume): PartVerdict {
     });
   }
   if (resume.saved.tied && !resume.now.tied) {
-    return withoutOutputLayer(null, 'megatron/core/dist_checkpointing');
+    return withoutOutputLayer(null, SHARDED);
   }
   const gtp = changes(resume, ['gtpRemat', 'exptGtpRemat']);
   if (gtp !== '') {
@@ -52,11 +52,19 @@ function shardedModel(resume: Resume): PartVerdict {
       source: 'docs/api-guide/core/generalized_tensor_parallel.md',
     });
   }
-  const moved = changes(resume, ['tp', 'pp', 'vpp', ...expertSizes(resume), 'cp', 'dp', 'paddedVocabulary']);
+  return resharded(resume, ['tp', 'pp', 'vpp', ...expertSizes(resume), 'cp', 'dp', 'paddedVocabulary'], SHARDED);
+}
+
+const SHARDED = 'megatron/core/dist_checkpointing';
+const DCP = 'torch.distributed.checkpoint';
+
+/** A model that loads, with the sizes that change. */
+function resharded(resume: Resume, sizes: Parameters<typeof changes>[1], source: string): PartVerdict {
+  const moved = changes(resume, sizes);
   return told('model', {
     outcome: 'loads',
     because: moved === '' ? 'The model loads as it is.' : `The model loads as it is and is resharded: ${moved}.`,
-    source: 'megatron/core/dist_checkpointing',
+    source,
     proof: 'run',
   });
 }
@@ -122,7 +130,7 @@ function dcpModel(): PartVerdict {
   return told('model', {
     outcome: 'loads',
     because: 'The model loads as it is: FSDP2 saves DTensors, which torch reshards.',
-    source: 'torch.distributed.checkpoint',
+    source: DCP,
   });
 }
 
@@ -148,19 +156,9 @@ function fsdpModel(resume: Resume): PartVerdict {
   if (saved.paddedVocabulary !== now.paddedVocabulary) {
     return otherVocabulary(resume);
   }
-  return (saved.paramsType === 'fp32') === (now.paramsType === 'fp32') ? dtensors(resume) : otherStates(resume);
-}
-
-const DCP = 'torch.distributed.checkpoint';
-
-function dtensors(resume: Resume): PartVerdict {
-  const moved = changes(resume, ['tp', ...expertSizes(resume), 'cp', 'dp']);
-  return told('model', {
-    outcome: 'loads',
-    because: moved === '' ? 'The model loads as it is.' : `The model loads as it is and is resharded: ${moved}.`,
-    source: DCP,
-    proof: 'run',
-  });
+  return (saved.paramsType === 'fp32') === (now.paramsType === 'fp32')
+    ? resharded(resume, ['tp', ...expertSizes(resume), 'cp', 'dp'], DCP)
+    : otherStates(resume);
 }
 
 /**

@@ -56,8 +56,6 @@ function verdictOf(resume: Resume): CheckpointVerdict {
 const isMegatron = ({ saved, now }: Resume): boolean =>
   [saved, now].every(({ framework }) => framework === null || framework.rules.megatron !== 'none');
 
-const CHANGED_RANKS = ['tp', 'pp'] as const;
-
 function rngVerdict(resume: Resume): PartVerdict {
   const { saved, now, format } = resume;
   if (format === 'fsdp_dtensor') {
@@ -75,14 +73,13 @@ function rngVerdict(resume: Resume): PartVerdict {
       source: 'tools/checkpoint/checkpoint_inspector.py convert_checkpoint',
     });
   }
-  const cut = changes(resume, CHANGED_RANKS);
+  const cut = changes(resume, ['tp', 'pp']);
   if (cut === '' || format === 'torch_dcp') {
     return told('rng', { outcome: 'loads', because: 'The random (RNG) states load: tp and pp stay.' });
   }
-  const seeds = 'Dropout draws other numbers from here on; the seed of the run starts anew.';
   return told('rng', {
     outcome: 'lost',
-    because: `The random (RNG) states are lost: ${cut}. ${seeds}`,
+    because: `The random (RNG) states are lost: ${cut}. Dropout draws other numbers from here on; the seed of the run starts anew.`,
     predicts:
       format === 'torch_dist'
         ? `(TP, PP) mismatch after resume ((${now.tp}, ${now.pp}) vs (${saved.tp}, ${saved.pp}) from checkpoint): RNG state will be ignored`

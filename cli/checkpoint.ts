@@ -31,7 +31,7 @@ function linesOf({ because, predicts, ways, proof, source }: PartVerdict): strin
     because,
     ...(predicts ? [`It says: "${predicts}"`] : []),
     ...ways.flatMap(({ what, command }) => [`- ${what}`, `    ${command}`]),
-    ...(source === '' ? [] : [`Source: ${source}${proof === 'run' ? '; such pairs were saved and loaded' : ''}`]),
+    ...(source === '' ? [] : [`Source: ${source}${proof === 'run' ? '; such pairs were run' : ''}`]),
   ];
 }
 

@@ -280,10 +280,18 @@ describe('what a layout takes from the checkpoint of another', () => {
       ]);
     });
 
-    test('a torch_dist checkpoint is converted', () => {
-      expect(
-        verdicts(layout('', MODEL), fsdp('', '').replace('64', '1024').replace('heads: 8', 'heads: 16'))[0],
-      ).toMatch(/^model after: .* \| "KeyError: 'model'" \| torchrun .*convert-torch-dist-to-fsdp-dtensor LOAD SAVE/);
+    test('a torch_dist checkpoint is converted, which keeps weights and optimizer states', () => {
+      const after = fsdp('', '').replace('64', '1024').replace('heads: 8', 'heads: 16');
+      const [model, ...others] = verdicts(layout('', MODEL), after);
+      expect(model).toMatch(
+        /^model after: .* \| "KeyError: 'model'" \| torchrun .*convert-torch-dist-to-fsdp-dtensor LOAD SAVE/,
+      );
+      expect(others.map((line) => line.split(':')[0])).toEqual([
+        'optimizer after',
+        'rng lost',
+        'rerun lost',
+        'data unknown',
+      ]);
     });
 
     test('version 2 is not known', () => {

@@ -90,7 +90,7 @@ function rngVerdict(resume: Resume): PartVerdict {
 
 function rerunVerdict(resume: Resume): PartVerdict {
   const cut = changes(resume, ['world', 'tp', 'pp', 'dp']);
-  if (resume.format !== 'torch_dist') {
+  if (resume.format !== 'torch_dist' || resume.now.megatronFsdp !== null) {
     return told('rerun', {
       outcome: 'lost',
       because: 'The state of the rerun engine is read from torch_dist checkpoints alone.',

@@ -47,6 +47,24 @@ export function removeField(text: string, { keySpan, span }: Pick<Field<unknown>
   return { span: entrySpan(text, keySpan.start, Math.max(span.end, keySpan.end)), newText: '' };
 }
 
+/** The edits that remove the written ones of some keys. Neighbours in a flow map go by one edit: two would both take their comma. */
+export function removeFields(
+  text: string,
+  fields: readonly Pick<Field<unknown>, 'keySpan' | 'span' | 'written'>[],
+): Edit[] {
+  const runs: { keySpan: Span; span: Span }[] = [];
+  const written = fields.filter((field) => field.written);
+  for (const { keySpan, span } of written.sort((a, b) => a.keySpan.start - b.keySpan.start)) {
+    const last = runs.at(-1);
+    if (last && /^\s*,\s*$/.test(text.slice(last.span.end, keySpan.start))) {
+      runs[runs.length - 1] = { keySpan: last.keySpan, span };
+    } else {
+      runs.push({ keySpan, span });
+    }
+  }
+  return runs.map((run) => removeField(text, run));
+}
+
 function entrySpan(text: string, start: number, end: number): Span {
   const lineStart = startOfIndent(text, start);
   if (lineStart !== null) {

@@ -1,7 +1,10 @@
 import type { Applicability, Edit, Fix, Span } from '../diagnostic';
-import { appendKey, removeField, setKey } from '../format/edit';
+import { appendKey, removeField, removeFields, setKey } from '../format/edit';
 import type { Field } from '../format/spec';
-import type { LayoutFacts } from '../topology/facts';
+import type { LayoutFacts, ModuleFacts } from '../topology/facts';
+
+/** A degree of generalized TP. */
+export type Remat = 'gtp_remat' | 'expt_gtp_remat';
 
 /** A fix that may be applied unasked; null where one of its edits cannot be made. */
 export function safeFix(title: string, edits: readonly Edit[]): Fix;
@@ -81,6 +84,12 @@ export function removeFix(
   field: Pick<Field<unknown>, 'keySpan' | 'span' | 'given'> | undefined,
 ): Fix | null {
   return field && !field.given ? suggestion(`Remove ${name}`, [removeField(text, field)]) : null;
+}
+
+/** Suggests a grid without generalized TP: the keys that make it go, its degree and the number of weight shards. */
+export function withoutRemat(text: string, { fields }: ModuleFacts, name: Remat): Fix | null {
+  const causes = [fields[name], name === 'gtp_remat' ? fields.num_weight_shards : fields.expt_num_weight_shards];
+  return suggestion(`Use ${name} 1`, removeFields(text, causes));
 }
 
 /**

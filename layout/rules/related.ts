@@ -1,6 +1,7 @@
 import type { Related } from '../diagnostic';
 import type { Field } from '../format/spec';
 import type { ModuleFacts } from '../topology/facts';
+import type { Remat } from './fixes';
 
 /** `tp is 2 here`, at the value of a named key. */
 export function valueRelated(name: string, { value, span }: Pick<Field<number | string>, 'value' | 'span'>): Related {
@@ -23,10 +24,7 @@ export function degreeRelated({ fields, degrees }: ModuleFacts, name: 'tp' | 'ex
 /**
  * What makes generalized TP: the degree where it is written, and the number of weight shards that gives it otherwise.
  */
-export function rematRelated(
-  { fields, degrees }: ModuleFacts,
-  name: 'gtp_remat' | 'expt_gtp_remat',
-): readonly Related[] {
+export function rematRelated({ fields, degrees }: ModuleFacts, name: Remat): readonly Related[] {
   const isDense = name === 'gtp_remat';
   const size = isDense ? degrees?.gtpRemat : degrees?.exptGtpRemat;
   const key = isDense ? 'num_weight_shards' : 'expt_num_weight_shards';

@@ -66,20 +66,25 @@ export function report(rule: Rule, text: string): string {
     .join('\n');
 }
 
-/** The lines that edits change, marked as wdiff marks them: `{tp: [-3-]{+2+}}`. A line break in a mark is a `⏎`. */
+/**
+ * The lines that edits change, marked as wdiff marks them: `{tp: [-3-]{+2+}}`. A line break in a mark is a `⏎`.
+ * @throws where edits overlap, which an editor refuses
+ */
 function changed(text: string, edits: readonly Edit[]): string {
   const mark = (open: string, words: string, close: string) =>
     words === '' ? '' : `\0${open}${words.replaceAll('\n', '⏎')}${close}`;
-  const marked = [...edits]
-    .sort((one, other) => other.span.start - one.span.start)
-    .reduce(
-      (rest, { span, newText }) =>
-        rest.slice(0, span.start) +
-        mark('[-', text.slice(span.start, span.end), '-]') +
-        mark('{+', newText, '+}') +
-        rest.slice(span.end),
-      text,
-    );
+  const ordered = [...edits].sort(({ span: one }, { span: other }) => other.start - one.start || other.end - one.end);
+  if (ordered.some(({ span }, i) => span.end > (ordered[i - 1]?.span.start ?? text.length))) {
+    throw new Error(`edits overlap: ${JSON.stringify(edits)}`);
+  }
+  const marked = ordered.reduce(
+    (rest, { span, newText }) =>
+      rest.slice(0, span.start) +
+      mark('[-', text.slice(span.start, span.end), '-]') +
+      mark('{+', newText, '+}') +
+      rest.slice(span.end),
+    text,
+  );
   return marked
     .split('\n')
     .filter((line) => line.includes('\0'))

@@ -113,7 +113,10 @@ export function* productReports(
   const ranks = countOf(module.ranks ?? 0, 'rank');
   const product = productOf(replica);
   const many = factorsOf(replica).length > 1;
-  const division = product === '' ? `${ranks} give` : `${ranks} / ${many ? `(${product})` : product} =`;
+  const division =
+    product === ''
+      ? `${ranks} ${module.ranks === 1 ? 'gives' : 'give'}`
+      : `${ranks} / ${many ? `(${product})` : product} =`;
   yield {
     message: `${dpName} is ${written}, but ${division} ${derived}. Write ${dpName} ${derived}, or leave it out.`,
     span: dp.span,

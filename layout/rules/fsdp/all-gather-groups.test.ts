@@ -23,6 +23,12 @@ test('all-gather-groups', () => {
       GROUP,
     ),
     'weight shards make generalized TP': job(16, 'tp: 2, num_weight_shards: 4', BATCH, GROUP),
+    'a degree beside the weight shards that make it': job(
+      16,
+      'tp: 2, gtp_remat: 2, num_weight_shards: 4',
+      BATCH,
+      GROUP,
+    ),
     'generalized TP of experts, whose group is asked for': job(
       16,
       'expt_tp: 1, ep: 4, expt_gtp_remat: 2',
@@ -41,6 +47,11 @@ test('all-gather-groups', () => {
       = Megatron-LM: Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)
       = at "4": num_weight_shards 4 makes gtp_remat 2
       = suggestion: Use gtp_remat 1: parallelism: {tp: 2[-, num_weight_shards: 4-]}
+    a degree beside the weight shards that make it: error at "true": Megatron-LM counts gtp_remat 2 twice in all-gather groups and asks for ranks outside the world of 16. Remove create_all_gather_group, or use gtp_remat 1.
+      = Megatron-LM: Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)
+      = at "2": gtp_remat is 2 here
+      = at "4": num_weight_shards 4 makes gtp_remat 2
+      = suggestion: Use gtp_remat 1: parallelism: {tp: 2[-, gtp_remat: 2, num_weight_shards: 4-]}
     generalized TP of experts, whose group is asked for: error at "true": Megatron-LM counts expt_gtp_remat 2 twice in all-gather groups and asks for ranks outside the world of 16. Remove create_all_gather_group, or use expt_gtp_remat 1.
       = Megatron-LM: Rank 16 is out of range. Valid ranks are 0 to 15 (world_size=16)
       = at "2": expt_gtp_remat is 2 here

@@ -1,11 +1,10 @@
-import { removeField } from '../../format/edit';
 import { DEFAULT_ORDER } from '../../format/keys';
 import type { Grid } from '../../grid/grid';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
 import { DENSE_DIMS, EXPERT_DIMS } from '../../topology/moduleGrid';
 import { denseGrid, expertGrid, laidOut } from '../../topology/processGroups';
 import { resolveLayout } from '../../topology/resolve';
-import { changeFix, removeFix, suggestion } from '../fixes';
+import { changeFix, type Remat, removeFix, withoutRemat } from '../fixes';
 import { both } from '../numbers';
 import { rematRelated } from '../related';
 import { job, megatron, type Report, type Rule } from '../rule';
@@ -48,7 +47,7 @@ function wantsExperts({ root }: LayoutFacts, { degrees }: ModuleFacts): boolean 
 }
 
 /** The degree of generalized TP that is counted twice, if there is one. */
-function remat(facts: LayoutFacts, grid: ModuleFacts): 'gtp_remat' | 'expt_gtp_remat' | null {
+function remat(facts: LayoutFacts, grid: ModuleFacts): Remat | null {
   const { gtpRemat = 1, exptGtpRemat = 1 } = grid.degrees ?? {};
   if (gtpRemat > 1) {
     return 'gtp_remat';
@@ -57,7 +56,7 @@ function remat(facts: LayoutFacts, grid: ModuleFacts): 'gtp_remat' | 'expt_gtp_r
 }
 
 function* rematReports(facts: LayoutFacts, grid: ModuleFacts, request: Request): Iterable<Report> {
-  const { degrees, ranks, dp, exptDp, fields } = grid;
+  const { degrees, ranks, dp, exptDp } = grid;
   const name = remat(facts, grid);
   if (!name || !degrees || ranks === undefined || dp === undefined || exptDp === undefined) {
     return;
@@ -65,18 +64,13 @@ function* rematReports(facts: LayoutFacts, grid: ModuleFacts, request: Request):
   const { tp, gtpRemat, exptTp, ep, exptGtpRemat, pp } = degrees;
   const isDense = name === 'gtp_remat';
   const size = isDense ? gtpRemat : exptGtpRemat;
-  const shards = isDense ? fields.num_weight_shards : fields.expt_num_weight_shards;
-  const cause = shards.written ? shards : fields[name];
   const rank = firstRankOutside(ranks, size, pp, isDense ? tp * gtpRemat : exptTp * ep * exptGtpRemat);
   yield {
     message: `Megatron-LM counts ${name} ${size} twice in all-gather groups and asks for ranks outside the world of ${ranks}. Remove ${request.name}, or use ${name} 1.`,
     span: request.field.span,
     related: rematRelated(grid, name),
     predicts: `Rank ${rank} is out of range. Valid ranks are 0 to ${ranks - 1} (world_size=${ranks})`,
-    fixes: [
-      removeFix(facts.text, request.name, request.field),
-      suggestion(`Use ${name} 1`, [removeField(facts.text, cause)]),
-    ],
+    fixes: [removeFix(facts.text, request.name, request.field), withoutRemat(facts.text, grid, name)],
   };
 }
 

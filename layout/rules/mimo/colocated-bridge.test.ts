@@ -15,6 +15,7 @@ test('colocated-bridge', () => {
       'language: {rank_offset: 4, num_ranks: 4, tp: 2, pp: 2}',
     ),
     'dp sizes that do not divide one another': shared(6, 'tp: 3', 'tp: 2'),
+    'weight shards beside tp': shared(12, 'tp: 2, gtp_remat: 2', 'tp: 6'),
     'an encoder without tp': shared(6, 'cp: 1', 'tp: 6', 'pp: 2'),
     'a pipeline and context parallelism': shared(8, 'tp: 2, cp: 2', 'tp: 2, pp: 2'),
     'replicas whose weight shards the bridge leaves out': shared(8, 'tp: 8', 'gtp_remat: 4'),
@@ -28,6 +29,11 @@ test('colocated-bridge', () => {
       = suggestion: Change tp to 2: images: {num_ranks: 6, tp: [-3-]{+2+}}
       = suggestion: Change tp to 1: images: {num_ranks: 6, tp: [-3-]{+1+}}
       = suggestion: Change tp to 6: images: {num_ranks: 6, tp: [-3-]{+6+}}
+    weight shards beside tp: error at "2": 'images' has dp 3 and 'language' dp 2; one must divide the other. Use tp 1, 3 or 6 for 'images'.
+      = Megatron-LM: DP sizes must be evenly divisible: src_dp=3, dest_dp=2
+      = at "language": 'language' has dp 2
+      = suggestion: Change tp to 3: images: {num_ranks: 12, tp: [-2-]{+3+}, gtp_remat: 2}
+      = suggestion: Change tp to 6: images: {num_ranks: 12, tp: [-2-]{+6+}, gtp_remat: 2}
     an encoder without tp: error at "2": 'audio' shares its ranks with other modules, so it cannot have pp 2. Use pp 1, or give each module its own ranks.
       = Megatron-LM: src PP must be 1 for ColocatedBridgeCommunicator, got 2
       = suggestion: Change pp to 1: audio: {num_ranks: 6, pp: [-2-]{+1+}}

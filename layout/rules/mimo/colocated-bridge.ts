@@ -2,7 +2,7 @@ import { LANGUAGE_MODULE } from '../../format/names';
 import { bridgeShape } from '../../topology/bridge';
 import type { ModuleFacts } from '../../topology/facts';
 import { changeFix } from '../fixes';
-import { divisors, eitherNumber } from '../numbers';
+import { eitherNumber, nearestDivisors } from '../numbers';
 import { megatron, modules, type Report, type Rule } from '../rule';
 import { mimoOf } from './mimo';
 
@@ -49,21 +49,19 @@ function* stretchedReports(modules: readonly ModuleFacts[]): Iterable<Report> {
 }
 
 function* undividedReports(encoder: ModuleFacts, language: ModuleFacts): Iterable<Report> {
-  const { dp: from, fields, ranks, name } = encoder;
+  const { dp: from, fields, name } = encoder;
   const { dp: to } = language;
-  if (from === undefined || to === undefined || ranks === undefined || bridgeShape(from, to)) {
+  if (from === undefined || to === undefined || bridgeShape(from, to)) {
     return;
   }
-  const sizes = divisors(ranks)
-    .filter((tp) => bridgeShape(ranks / tp, to))
-    .sort((a, b) => Math.abs(a - (encoder.degrees?.tp ?? 1)) - Math.abs(b - (encoder.degrees?.tp ?? 1)))
-    .slice(0, 3);
+  const tp = encoder.degrees?.tp ?? 1;
+  const sizes = nearestDivisors(from * tp, tp, 3, (size) => bridgeShape((from * tp) / size, to) !== null);
   yield {
     message: `'${name}' has dp ${from} and '${language.name}' dp ${to}; one must divide the other. Use tp ${eitherNumber(sizes)} for '${name}'.`,
     span: fields.tp.written ? fields.tp.span : encoder.nameSpan,
     related: [{ message: `'${language.name}' has dp ${to}`, span: language.nameSpan }],
     predicts: `DP sizes must be evenly divisible: src_dp=${from}, dest_dp=${to}`,
-    fixes: sizes.map((tp) => changeFix('tp', fields.tp, tp)),
+    fixes: sizes.map((size) => changeFix('tp', fields.tp, size)),
   };
 }
 

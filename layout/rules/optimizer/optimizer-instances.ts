@@ -1,7 +1,6 @@
-import { removeField } from '../../format/edit';
 import type { Field } from '../../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../../topology/facts';
-import { changeFix, removeFix, suggestion } from '../fixes';
+import { changeFix, removeFix, withoutRemat } from '../fixes';
 import { eitherNumber, nearestDivisors } from '../numbers';
 import { rematRelated } from '../related';
 import { job, PARALLEL_STATE, type Report, type Rule, stopsLater } from '../rule';
@@ -34,24 +33,16 @@ export const optimizerInstances: Rule = {
 
 function generalizedReport(facts: LayoutFacts, grid: ModuleFacts, field: Field<number>, instances: number): Report {
   const { text } = facts;
-  const { fields, degrees } = grid;
+  const { degrees } = grid;
   const isDense = (degrees?.gtpRemat ?? 1) > 1;
   const name = isDense ? 'gtp_remat' : 'expt_gtp_remat';
   const size = isDense ? degrees?.gtpRemat : degrees?.exptGtpRemat;
-  const causes = [fields[name], isDense ? fields.num_weight_shards : fields.expt_num_weight_shards];
-  const written = causes.filter((cause) => cause.written);
   return {
     message: `${instances} optimizer instances do not work with ${name} ${size}. Use 1 instance, or ${name} 1.${stopsLater(facts, 'makes its process groups')}`,
     span: field.span,
     related: rematRelated(grid, name),
     predicts: 'GTP_remat with num_distributed_optimizer_instances > 1 is not yet supported.',
-    fixes: [
-      removeFix(text, KEY, field),
-      suggestion(
-        `Use ${name} 1`,
-        written.map((cause) => removeField(text, cause)),
-      ),
-    ],
+    fixes: [removeFix(text, KEY, field), withoutRemat(text, grid, name)],
   };
 }
 

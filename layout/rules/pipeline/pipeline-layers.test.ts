@@ -60,18 +60,18 @@ test('pipeline-layers', () => {
     the ends leave layers and no stage: error at "3": The first and last stages take 6 of 8 layers, but pp 2 makes no other stage. Use sizes that add up to 8, or leave them out.
       = Megatron-LM: Mismatch: 2 middle layers remaining but 0 middle PP stages available.
       = at "8": num_layers is 8 here
-      = suggestion: Make all stages equal: model: {num_layers: 8, [-num_layers_in_first_pipeline_stage: 3, -]-, num_layers_in_last_pipeline_stage: 3-]}
+      = suggestion: Make all stages equal: model: {num_layers: 8[-, num_layers_in_first_pipeline_stage: 3, num_layers_in_last_pipeline_stage: 3-]}
     the ends leave stages and no layer: error at "3": The first and last stages take all 8 layers, but pp 4 makes 2 more stages. Use smaller sizes, or leave them out.
       = Megatron-LM: Mismatch: 0 middle layers remaining but 2 middle PP stages available.
       = at "8": num_layers is 8 here
-      = suggestion: Make all stages equal: model: {num_layers: 8, [-num_layers_in_first_pipeline_stage: 3, -]-, num_layers_in_last_pipeline_stage: 5-]}
+      = suggestion: Make all stages equal: model: {num_layers: 8[-, num_layers_in_first_pipeline_stage: 3, num_layers_in_last_pipeline_stage: 5-]}
     the last stage takes all layers of the only stage and more: error at "4": The first and last stages take all 8 layers, but pp 1 makes one stage only. Use smaller sizes, or leave them out.
       = Megatron-LM: Mismatch: 0 middle layers remaining but -1 middle PP stages available.
       = at "8": num_layers is 8 here
-      = suggestion: Make all stages equal: model: {num_layers: 8, [-num_layers_in_first_pipeline_stage: 4, -]-, num_layers_in_last_pipeline_stage: 4-]}
+      = suggestion: Make all stages equal: model: {num_layers: 8[-, num_layers_in_first_pipeline_stage: 4, num_layers_in_last_pipeline_stage: 4-]}
     both ends on one stage: layers are lost: error at "4": With pp 1 Megatron-LM builds only the 3 layers of the last stage, of 8: no stage holds t3, t4, t5, t6, t7. Megatron-LM reports nothing. Leave the sizes out.
       = at "8": num_layers is 8 here
-      = suggestion: Make all stages equal: model: {num_layers: 8, [-num_layers_in_first_pipeline_stage: 4, -]-, num_layers_in_last_pipeline_stage: 3-]}
+      = suggestion: Make all stages equal: model: {num_layers: 8[-, num_layers_in_first_pipeline_stage: 4, num_layers_in_last_pipeline_stage: 3-]}
     an end takes more layers than there are: error at "11": The first stage takes 11 layers, more than num_layers 8: the stages hold layers beyond the 8 of the model. Megatron-LM reports nothing. Leave the sizes out.
       = at "8": num_layers is 8 here
       = suggestion: Make all stages equal: model: {num_layers: 8[-, num_layers_in_first_pipeline_stage: 11-]}

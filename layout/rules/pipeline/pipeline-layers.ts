@@ -1,5 +1,5 @@
-import type { Edit, Fix } from '../../diagnostic';
-import { removeField } from '../../format/edit';
+import type { Fix } from '../../diagnostic';
+import { removeFields } from '../../format/edit';
 import type { LayoutFacts } from '../../topology/facts';
 import { lossOf, type StagePlan, stagePlanOf } from '../../topology/stages';
 import { changeFix, setFix, suggestion } from '../fixes';
@@ -49,7 +49,7 @@ function unplaced(facts: LayoutFacts, { module, first, last, layers, layersName 
     message: `${problem} Leave the sizes out.`,
     span: (first.written ? first : last).span,
     related: [valueRelated(layersName, layers)],
-    fixes: [suggestion('Make all stages equal', removedEnds(facts, { first, last }))],
+    fixes: [suggestion('Make all stages equal', removeFields(facts.text, [first, last]))],
   };
 }
 
@@ -118,7 +118,7 @@ function uneven(facts: LayoutFacts, pipeline: Pipeline): Report | null {
     taken,
     left: total - taken,
     others: pp - (first.written ? 1 : 0) - (last.written ? 1 : 0),
-    equalStages: suggestion('Make all stages equal', removedEnds(facts, pipeline)),
+    equalStages: suggestion('Make all stages equal', removeFields(facts.text, [pipeline.first, pipeline.last])),
   };
   const { left, others } = stages;
   const end = endReport(facts, stages);
@@ -136,10 +136,6 @@ function uneven(facts: LayoutFacts, pipeline: Pipeline): Report | null {
   }
   const plan = stagePlanOf(facts, pipeline.module);
   return plan?.covers === false && (others < 0 || left < 0) ? unreportedLoss(stages, plan) : null;
-}
-
-function removedEnds({ text }: LayoutFacts, { first, last }: Pick<Pipeline, 'first' | 'last'>): (Edit | null)[] {
-  return [first, last].filter(({ written }) => written).map((end) => removeField(text, end));
 }
 
 /** What all reports of uneven stages have in common. */

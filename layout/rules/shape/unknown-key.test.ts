@@ -90,7 +90,7 @@ test('unknown-key', () => {
       = suggestion: Move to model: {+model: {num_experts: 8}⏎+}parallelism: | [-  experts: 8⏎-]
       = suggestion: Remove experts: [-  experts: 8⏎-]
     the only key of its section: error at "tp": tp belongs under parallelism.
-      = safe fix: Move to parallelism: [-model:⏎  tp: 2⏎-] {tp: 2}⏎+}model:
+      = safe fix: Move to parallelism: {+parallelism: {tp: 2}⏎+}[-model:⏎  tp: 2⏎-]
     the only key, and the section is there: error at "tp": tp belongs under parallelism.
       = safe fix: Move to parallelism: parallelism: {pp: 2{+, tp: 2+}} | [-model:⏎  tp: 2⏎-]
     a word that is like no key: error at "colour": parallelism has no key 'colour'. Its keys are tp, gtp_remat, num_weight_shards, cp, pp, vpp, num_layers_per_virtual_pipeline_stage, pipeline_model_parallel_layout, account_for_embedding_in_pipeline_split, account_for_loss_in_pipeline_split, pipeline_schedule, overlap_p2p_comm and 14 more, which completion lists.

@@ -127,7 +127,7 @@ const FORMATS: Readonly<Record<Format, (compared: Compared) => Iterable<string>>
       headline,
       world_size: [one.worldSize, other.worldSize],
       keys: keys.map(({ path, ...values }) => ({ key: path.join('.'), ...values })),
-      scores: modulesOf(found).map((module) => {
+      scores: [...new Set([...scores[1], ...scores[0]].map(({ module }) => module))].map((module) => {
         const [was, is] = scores.map((all) => all.find((score) => score.module === module)?.score ?? null);
         return { module, before: was ? scoreJson(was) : null, after: is ? scoreJson(is) : null };
       }),
@@ -199,10 +199,6 @@ function markdownTable([head = [], ...rows]: readonly (readonly string[])[]): st
   const line = (cells: readonly string[]) => `| ${cells.map(markdownText).join(' | ')} |\n`;
   return [line(head), `|${head.map((_, i) => (i === 0 ? ' --- |' : ' ---: |')).join('')}\n`, ...rows.map(line), '\n'];
 }
-
-const modulesOf = ({ scores }: Compared): (string | null)[] => [
-  ...new Set([...scores[1], ...scores[0]].map(({ module }) => module)),
-];
 
 /** A scoreboard as the JSON output has it. */
 function scoreJson(score: Score) {

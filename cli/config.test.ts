@@ -26,6 +26,7 @@ const STRANGER = 54_321;
 beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), 'config-')));
   vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+  process.exitCode = undefined;
   forgetLevels();
 });
 

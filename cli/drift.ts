@@ -149,14 +149,11 @@ function fixed(
   if (!checked || fixes.length === 0 || !writesFixes(layout, checked.text)) {
     return { after: comparisons, fixes: [] };
   }
-  const after = comparisons.map((comparison) => againWith(comparison, checked));
+  const after = comparisons.map((comparison) => {
+    const { launch, reading } = comparison;
+    return { ...comparison, checked, ...compareWith(layout, checked, launch, reading) };
+  });
   return { after, fixes };
-}
-
-/** The comparison of a launch file with a layout that has changed. */
-function againWith(comparison: Comparison, checked: Checked): Comparison {
-  const { layout, launch, reading } = comparison;
-  return { ...comparison, checked, ...compareWith(layout, checked, launch, reading) };
 }
 
 function* output(comparisons: readonly Comparison[], format: Format): Iterable<string> {

@@ -19,7 +19,6 @@ import {
   type SmokeListener,
   type SmokeProgress,
   type SmokeRequest,
-  type SmokeResult,
   savedRuns,
   smokePlan,
 } from '../jobs';
@@ -191,22 +190,7 @@ async function dryRun(
   await print([`${format === 'json' ? jsonText(shown, 2) : jsonText(shown)}\n`]);
 }
 
-/** Runs a job to its end, or follows one. */
-type Run = (listener: SmokeListener, signal: AbortSignal) => Promise<SmokeResult>;
-
 /** @throws EnvironmentError where there is no job to attach to */
-function starter(request: SmokeRequest<Cluster>, { attach }: Options): Run {
-  const runs = runsFolder();
-  if (!attach) {
-    return (listener, signal) => runSmoke(request, listener, signal, runs);
-  }
-  const saved = savedRuns(runs).find(({ cluster }) => cluster.name === request.cluster.name);
-  if (!saved) {
-    throw new EnvironmentError(`No unfinished job is known on cluster ${request.cluster.name}.`);
-  }
-  return (listener, signal) => attachSmoke(saved, listener, signal, runs);
-}
-
 async function run(
   file: string,
   checked: Checked,
@@ -214,27 +198,30 @@ async function run(
   options: Options,
   signal: AbortSignal,
 ): Promise<void> {
+  const runs = runsFolder();
+  const saved = options.attach && savedRuns(runs).find(({ cluster }) => cluster.name === request.cluster.name);
+  if (options.attach && !saved) {
+    throw new EnvironmentError(`No unfinished job is known on cluster ${request.cluster.name}.`);
+  }
   const estimate = new RemainingTime(undefined, Date.now());
-  const result = await starter(request, options)(
-    {
-      onLaunch: ({ notes }) => {
-        for (const note of notes) {
-          complain(note);
-        }
-      },
-      onState: (state) => {
-        clearProgress();
-        complain(stateText(state));
-      },
-      onEvent: (_, progress, line) => {
-        if (options.format === 'jsonl') {
-          process.stdout.write(`${safeJson(line)}\n`);
-        }
-        showProgress(progress, estimate.secondsLeft(progress, Date.now()));
-      },
+  const listener: SmokeListener = {
+    onLaunch: ({ notes }) => {
+      for (const note of notes) {
+        complain(note);
+      }
     },
-    signal,
-  );
+    onState: (state) => {
+      clearProgress();
+      complain(stateText(state));
+    },
+    onEvent: (_, progress, line) => {
+      if (options.format === 'jsonl') {
+        process.stdout.write(`${safeJson(line)}\n`);
+      }
+      showProgress(progress, estimate.secondsLeft(progress, Date.now()));
+    },
+  };
+  const result = await (saved ? attachSmoke(saved, listener, signal, runs) : runSmoke(request, listener, signal, runs));
   clearProgress();
   if (options.format === 'text') {
     await print([smokeReport(file, checked, result)]);

@@ -3,7 +3,6 @@ import {
   countOf,
   lossOf,
   type Stage,
-  type StagePlan,
   stagePlans,
   terminalLine,
   type WeightUpdate,
@@ -79,7 +78,8 @@ function stagesOf(input: InputFile): Listed {
   const plans = facts ? stagePlans(facts) : [];
   const stages = plans.flatMap((plan) => plan.stages() ?? []);
   for (const plan of plans.filter(({ covers }) => covers === false)) {
-    complain(`${input.file}: ${lossLine(plan)}`);
+    const { name } = plan.module;
+    complain(`${input.file}: ${name === null ? '' : `${terminalLine(name)}: `}${lossOf(plan)}`);
   }
   if (!soundLayout(input)) {
     return { ok: false, stages, updates: [] };
@@ -93,11 +93,6 @@ function stagesOf(input: InputFile): Listed {
     fail(`${input.file}: ${reason}`);
   }
   return { ok: stages.length > 0, stages, updates };
-}
-
-function lossLine(plan: StagePlan): string {
-  const { name } = plan.module;
-  return `${name === null ? '' : `${terminalLine(name)}: `}${lossOf(plan)}`;
 }
 
 function* text(input: InputFile): Iterable<string> {

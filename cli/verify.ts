@@ -63,33 +63,31 @@ const FORMATS: Readonly<Record<Format, (found: Verification) => Iterable<string>
 
 /** The verification, with the exit status set; null, with the reason on standard error, where the input cannot be used. */
 function verified(file: string, paths: readonly string[]): Verification | null {
-  for (const input of inputFiles([file])) {
-    const sound = soundLayout(input);
-    if (!sound) {
-      return null;
-    }
-    try {
-      const evidence = readEvidence(paths, sound.resolved);
-      if (evidence.files.every(({ kind }) => kind === 'other')) {
-        const reasons = evidence.files.slice(0, MAX_REASONS).map(({ file, note }) => `${file}: ${note}`);
-        const more = evidence.files.length - reasons.length;
-        return fail(
-          reasons.length === 0
-            ? `${paths.join(', ')}: the folder is empty`
-            : `${reasons.join('; ')}${more > 0 ? `; and ${countOf(more, 'more file')}` : ''}`,
-        );
-      }
-      const found = verify(file, sound, evidence);
-      exitWith(found.verdict === 'healthy' ? EXIT.clean : EXIT.findings);
-      return found;
-    } catch (error) {
-      if (!(error instanceof SourceError)) {
-        throw error;
-      }
-      return fail(error.message);
-    }
+  const [input] = inputFiles([file]);
+  const sound = input ? soundLayout(input) : null;
+  if (!sound) {
+    return null;
   }
-  return null;
+  try {
+    const evidence = readEvidence(paths, sound.resolved);
+    if (evidence.files.every(({ kind }) => kind === 'other')) {
+      const reasons = evidence.files.slice(0, MAX_REASONS).map((one) => `${one.file}: ${one.note}`);
+      const more = evidence.files.length - reasons.length;
+      return fail(
+        reasons.length === 0
+          ? `${paths.join(', ')}: the folder is empty`
+          : `${reasons.join('; ')}${more > 0 ? `; and ${countOf(more, 'more file')}` : ''}`,
+      );
+    }
+    const found = verify(file, sound, evidence);
+    exitWith(found.verdict === 'healthy' ? EXIT.clean : EXIT.findings);
+    return found;
+  } catch (error) {
+    if (!(error instanceof SourceError)) {
+      throw error;
+    }
+    return fail(error.message);
+  }
 }
 
 /** The most items that a section of the text lists. */

@@ -24,7 +24,9 @@ export class RunHistory {
 
   /** Reads what earlier sessions left. */
   async load(): Promise<void> {
-    const names = (await filesOf(this.folder)).filter((name) => name.endsWith(RECORD));
+    // the first run makes the folder
+    const files = await readdir(this.folder).catch(() => []);
+    const names = files.filter((name) => name.endsWith(RECORD));
     const read = await Promise.all(names.map((name) => readJson(join(this.folder, name))));
     const known = new Set(this.#runs.map(({ id }) => id));
     this.#runs = [...this.#runs, ...read.filter(isRecord).filter(({ id }) => !known.has(id))].sort((a, b) =>
@@ -60,15 +62,6 @@ export class RunHistory {
   }
 }
 
-async function filesOf(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch {
-    // the first run makes the folder
-    return [];
-  }
-}
-
 async function readJson(path: string): Promise<unknown> {
   try {
     return JSON.parse(await readFile(path, 'utf8'));
@@ -89,12 +82,7 @@ function isVersioned(value: unknown): value is object {
 
 /** This class wrote the files of this version, so that checking the fields that every reader uses is enough. */
 function isRecord(value: unknown): value is RunRecord {
-  return (
-    isVersioned(value) &&
-    ['id', 'uri', 'name', 'cluster', 'started', 'verdict'].every(
-      (key) => typeof Object.entries(value).find(([name]) => name === key)?.[1] === 'string',
-    ) &&
-    'kinds' in value &&
-    Array.isArray(value.kinds)
-  );
+  const record: Partial<RunRecord> = isVersioned(value) ? value : {};
+  const texts = [record.id, record.uri, record.name, record.cluster, record.started, record.verdict];
+  return texts.every((text) => typeof text === 'string') && Array.isArray(record.kinds);
 }

@@ -173,7 +173,9 @@ async function findEngine(kubectl: Kubectl, cluster: KubernetesCluster, signal?:
   const served = await servedKinds(kubectl, signal);
   const present = ENGINES.filter((one) => served.has(`${ENGINE_TABLE[one].apiVersion} ${ENGINE_TABLE[one].kind}`));
   for (const one of present) {
-    if (await mayCreate(kubectl, [ENGINE_TABLE[one].resource, ...partsOf(one, cluster)], signal)) {
+    const needed = [ENGINE_TABLE[one].resource, ...partsOf(one, cluster)];
+    const asked = needed.map((kind) => kubectl.call(['auth', 'can-i', 'create', kind], '', signal));
+    if ((await Promise.all(asked)).every(({ status }) => status === 0)) {
       return one;
     }
   }
@@ -183,12 +185,6 @@ async function findEngine(kubectl: Kubectl, cluster: KubernetesCluster, signal?:
       ? 'The cluster has no kind of job that can run the pods.'
       : `You may create no ${kinds} in this namespace.`,
   );
-}
-
-/** Whether this user may create objects of all kinds. */
-async function mayCreate(kubectl: Kubectl, kinds: readonly string[], signal?: AbortSignal): Promise<boolean> {
-  const answers = await Promise.all(kinds.map((one) => kubectl.call(['auth', 'can-i', 'create', one], '', signal)));
-  return answers.every(({ status }) => status === 0);
 }
 
 /** The kinds that the cluster serves, as `apiVersion kind`. API groups that do not answer are left out. */

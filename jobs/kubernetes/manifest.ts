@@ -178,7 +178,10 @@ function command({ plan, cluster, engine, name }: ManifestInput): string[] {
 
 function podTemplate(input: ManifestInput, role?: string): IPodTemplateSpec {
   const { plan, cluster, engine, name } = input;
-  const limits = podLimits(input);
+  const gpus = input.backend === 'nccl' && {
+    [cluster.gpu_resource ?? 'nvidia.com/gpu']: String(ranksPerPod(plan, cluster)),
+  };
+  const limits = { ...pairs(cluster.resources ?? []), ...gpus };
   const mounts = (cluster.volumes ?? []).map(mounted);
   const gang = cluster.gang && GANG_TABLE[cluster.gang];
   return {
@@ -251,12 +254,6 @@ function jobDeadline(plan: SmokePlan): number {
 /** The fields that have a value. */
 function given<T extends object>(fields: { readonly [Key in keyof T]?: T[Key] | undefined }): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
-}
-
-function podLimits({ plan, cluster, backend }: ManifestInput): Record<string, string> {
-  const gpus =
-    backend === 'nccl' ? { [cluster.gpu_resource ?? 'nvidia.com/gpu']: String(ranksPerPod(plan, cluster)) } : {};
-  return { ...pairs(cluster.resources ?? []), ...gpus };
 }
 
 function environment({ cluster, token }: ManifestInput) {

@@ -97,19 +97,15 @@ export const localBackend: Backend<LocalCluster> = {
   },
 };
 
-/** The interpreter and backend of a job, and what the user must know about them. */
-interface Choice {
-  readonly environment: PythonEnvironment;
-  readonly backend: 'nccl' | 'gloo';
-  readonly notes: readonly string[];
-}
-
-/** @throws EnvironmentError where this machine cannot run the job */
+/**
+ * The interpreter and backend of a job, and what the user must know about them.
+ * @throws EnvironmentError where this machine cannot run the job
+ */
 async function choose(
   { plan, cluster, job, dryRun }: SmokeRequest<LocalCluster>,
   asked: CommBackend,
   signal?: AbortSignal,
-): Promise<Choice> {
+): Promise<{ environment: PythonEnvironment; backend: 'nccl' | 'gloo'; notes: string[] }> {
   let environment: PythonEnvironment | undefined;
   try {
     environment = await findPython(cluster, job, signal);

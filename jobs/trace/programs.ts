@@ -228,11 +228,9 @@ function outliers(camps: readonly (readonly Program[])[], at: number): Divergenc
   const keeping = sorted.find((camp) => !breaking.includes(camp));
   return keeping && breaking.length > 0
     ? breaking.flatMap((camp) => camp.flatMap((program) => divergence(program, keeping, at)))
-    : sorted.flatMap((camp) => camp.flatMap((program) => divergence(program, camp, at))).map(unresolved);
-}
-
-function unresolved(divergence: Divergence): Divergence {
-  return { ...divergence, peers: 0, breaksHabit: false };
+    : sorted
+        .flatMap((camp) => camp.flatMap((program) => divergence(program, camp, at)))
+        .map((one) => ({ ...one, peers: 0, breaksHabit: false }));
 }
 
 /** Whether the rank is known to be wrong. */

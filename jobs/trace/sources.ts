@@ -212,7 +212,8 @@ export class EvidenceReader {
       this.#dump(file, source, modified, (bytes) => readPickle(bytes));
       return;
     }
-    if (isGzip(head)) {
+    // gzip
+    if (head[0] === 0x1f && head[1] === 0x8b) {
       this.#packed(file, source);
       return;
     }
@@ -253,15 +254,17 @@ export class EvidenceReader {
     parse: (bytes: Uint8Array) => Salvaged = readPickle,
     modified: number | null = null,
   ): void {
-    const last = this.#lastOf(bytes);
-    const salvaged = last?.salvaged ?? parse(bytes);
-    const dump = last?.dump ?? flightDump(salvaged, this.#interner, this.keep);
+    let dump = this.#lastOf(bytes);
     if (!dump) {
-      if (salvaged.problem === null) {
-        this.#note(file, 'other', rankInName(file), false, 'is no Flight Recorder dump');
-      } else {
+      const salvaged = parse(bytes);
+      dump = flightDump(salvaged, this.#interner, this.keep);
+      if (!dump && salvaged.problem !== null) {
         this.#unreadable(file, salvaged.problem);
+        return;
       }
+    }
+    if (!dump) {
+      this.#note(file, 'other', rankInName(file), false, 'is no Flight Recorder dump');
       return;
     }
     const named = rankInName(file);
@@ -292,7 +295,7 @@ export class EvidenceReader {
   }
 
   /** Reads only the ends of a pickle with many more entries than are kept; null where that is not possible. */
-  #lastOf(bytes: Uint8Array): { salvaged: Salvaged; dump: FlightDump } | null {
+  #lastOf(bytes: Uint8Array): FlightDump | null {
     const tail = this.keep * ENTRY_BYTES;
     const salvaged = bytes.length > 4 * tail && looksLikePickle(bytes) ? readPickleEnds(bytes, tail) : null;
     const dump = salvaged && flightDump(salvaged, this.#interner, this.keep);
@@ -301,9 +304,7 @@ export class EvidenceReader {
     const whole = dump?.entries.every(
       ({ record }, i) => i === 0 || record - (dump.entries[i - 1]?.record ?? 0) <= MAX_BATCH,
     );
-    return dump && salvaged && whole && (dump.entries.at(-1)?.record ?? -1) - first >= this.keep / 2
-      ? { salvaged, dump }
-      : null;
+    return dump && whole && (dump.entries.at(-1)?.record ?? -1) - first >= this.keep / 2 ? dump : null;
   }
 
   #text(file: string, source: OpenSource, start: string): void {
@@ -453,8 +454,6 @@ function rankEvidence(rank: number, { entries, progress, problem }: FlightDump, 
     written: written === null || written < newest ? null : written,
   };
 }
-
-const isGzip = ([first, second]: Uint8Array): boolean => first === 0x1f && second === 0x8b;
 
 /** The number at the end of a dump's or trace's name: `nccl_trace_rank_12`, `dump_12.json`, `rank12.json.gz`. */
 function rankInName(file: string): number | null {

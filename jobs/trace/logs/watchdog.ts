@@ -124,12 +124,6 @@ function timedOut(text: string): TimedOut | null {
       };
 }
 
-/** The name of the group in a key of the store; null for none. */
-function nameIn(error: string): string | null {
-  const [, first, second] = STORE_KEY.exec(error) ?? [];
-  return second ?? first ?? null;
-}
-
 function status(text: string): GroupStatus | null {
   const [, guid, number, desc, groupRank] = GROUP.exec(text) ?? [];
   const [, seq, enqueued, completed] = STATUS.exec(text) ?? [];
@@ -163,10 +157,11 @@ function setUp(text: string): SetUp | null {
   }
   // a communicator of two ranks for transfers has the key `LOWER:HIGHER`; the lower one makes the id
   const pair = /^(\d{1,7}):(\d{1,7})$/.exec(key);
+  const [, onlyGroup, group] = STORE_KEY.exec(error) ?? [];
   const from = pair && pair[2] === own ? Number(pair[1]) : Number(first);
   return {
     kind: 'set-up',
-    name: nameIn(error),
+    name: group ?? onlyGroup ?? null,
     groupRank: Number(own),
     from,
     waited: /time-?d? ?out/i.test(error),

@@ -5,7 +5,6 @@ import { stageParameters } from '../cost/states';
 import type { Field } from '../format/spec';
 import type { Framework } from '../frameworks';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
-import { orderOf } from '../topology/facts';
 import { type Stage, stagePlanOf, virtualSize } from '../topology/stages';
 
 /** How the optimizer states of a `torch_dist` checkpoint are cut (megatron/core/optimizer/distrib_optimizer.py `sharded_state_dict`). */
@@ -28,7 +27,6 @@ export interface SavedState {
   readonly exptTp: number;
   readonly gtpRemat: number;
   readonly exptGtpRemat: number;
-  readonly order: string;
   /** The layers of each chunk, as text; null where the layers are not known. */
   readonly stages: string | null;
   /** The layers of each pipeline rank, its chunks together; null where they are not known. */
@@ -100,7 +98,6 @@ function savedState(facts: LayoutFacts, module: ModuleFacts): SavedState | null 
     ...degrees,
     vpp: virtualSize(facts, module) ?? 1,
     dp,
-    order: facts.heterogeneous ? '' : (orderOf(root) ?? ''),
     stages: stages && JSON.stringify(stages.map(({ layers }) => layers)),
     layers: stages && layersOfRanks(stages),
     sizes: {

@@ -21,6 +21,7 @@ test('a PyTorchJob gives torchrun its replicas and processes', () => {
     '      template:',
     '        spec:',
     '          containers:',
+    '          - {name: proxy, command: [], args: null}',
     '          - name: pytorch',
     '            command: [torchrun, pretrain_gpt.py]',
     '            args: [--tensor-model-parallel-size, "4"]',
@@ -33,9 +34,9 @@ test('a PyTorchJob gives torchrun its replicas and processes', () => {
     '  pytorchReplicaSpecs:',
   ];
   expect(said([...job, ...pod('Master', 1), ...pod('Worker', 3)], ...KEYS)).toEqual([
-    '4 of line 15',
+    '4 of line 16',
     '8 of line 4',
-    '4 of line 13',
+    '4 of line 14',
     '1 of default',
   ]);
 });

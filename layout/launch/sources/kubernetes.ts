@@ -68,7 +68,7 @@ export function podScript(manifest: string, tree: TreeMap): PodScript | null {
   const kind = textAtPath(tree, 'kind') ?? '';
   const spec = at(tree, 'spec');
   const pods = spec && Object.hasOwn(KINDS, kind) ? KINDS[kind]?.(spec) : null;
-  const words = pods ? [...itemsOf(at(pods.container, 'command')), ...itemsOf(at(pods.container, 'args'))] : [];
+  const words = pods ? wordsOf(pods.container) : [];
   if (!pods || words.length === 0 || textAtPath(tree, 'apiVersion') === null) {
     return null;
   }
@@ -126,9 +126,15 @@ function masked(manifest: string, words: readonly Tree[]): string {
 
 /** The first container of a pod's template that has a command. */
 function containerIn(template: Tree | undefined): Tree | undefined {
-  return itemsOf(at(template, 'spec.containers')).find(
-    (container) => at(container, 'command') ?? at(container, 'args'),
-  );
+  return itemsOf(at(template, 'spec.containers')).find((container) => wordsOf(container).length > 0);
+}
+
+/** The words that a container starts: lists, as Kubernetes takes nothing else. */
+function wordsOf(container: Tree): readonly Tree[] {
+  return ['command', 'args'].flatMap((key) => {
+    const words = at(container, key);
+    return words?.kind === 'list' ? words.items : [];
+  });
 }
 
 /** The GPUs that a container asks for. */

@@ -152,7 +152,8 @@ function read(shell: BuiltinShell, args: readonly Arg[]): Outcome {
   const separator = shell.state.variables.get('IFS');
   const ifs = separator?.kind === 'scalar' ? (literal(separator.text) ?? ' ') : ' ';
   const targets = names.filter((one) => /^[A-Za-z_]\w*$/.test(one));
-  const [target] = targets;
+  // in front of the variable stands what ends the text: `-d EOF`
+  const target = targets.at(-1);
   if (shell.stdin && target && names.includes('-d')) {
     shell.assign(target, { kind: 'scalar', text: shell.stdin });
     return DONE;

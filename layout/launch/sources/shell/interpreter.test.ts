@@ -54,6 +54,7 @@ test.each([
   ['bash -c "run --x 1"', ['run', '--x', '1']],
   ['bash -c "run --x $A --y 2"', ['run', '--x', '?environment variable A', '--y', '2']],
   ["read -r -d '' T <<'EOF'\nrun --x 1\nEOF\nsrun bash -c \"export A=$B; ${T}\"", ['run', '--x', '1']],
+  ["read -r -d EOF T <<< '--x 1'\nrun $T", ['run', '--x', '1']],
   ['X=3; eval "run --x $X"', ['run', '--x', '3']],
   ['declare -A M=([a]=1 [b]=2)\nM[c]=3\nrun ${M[b]} ${M[c]}', ['run', '?${M[b]}', '?${M[c]}']],
   ['X=a\nX[0]+=b\nA=(1 2)\nA[1]=3\nrun ${X[0]} ${A[1]}', ['run', '?X', '3']],

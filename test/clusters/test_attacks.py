@@ -159,22 +159,6 @@ class LocalJob:
 
 
 class Network(unittest.TestCase):
-    def test_nothing_listens_beyond_the_loopback(self):
-        with private_folder() as folder:
-            # a rank that hangs in its third group keeps the sockets of all open, for as long as its job waits for it
-            limits = {**LIMITS, "join": 60, "operation": 60, "beat": 120, "total": 240}
-            fault = "0:hang@run:2"
-            job = LocalJob(folder, fault, groups=FAMILIES, world_size=4, checks=["groups", "collectives"], limits=limits)
-            seen = set()
-            while not seen and job.process.poll() is None:
-                seen |= listeners([job.process.pid, *descendants(job.process.pid)])
-            for _ in range(5):
-                seen |= listeners([job.process.pid, *descendants(job.process.pid)])
-            job.process.send_signal(signal.SIGTERM)
-            _, _, log = job.finish()
-        # gloo's sockets of the ranks
-        self.assertEqual(seen, {"127.0.0.1"}, log)
-
     def test_the_referee_of_one_machine_listens_in_a_folder_that_only_this_user_enters(self):
         with private_folder() as folder:
             job = LocalJob(folder, fault="0:hang@run:0")
@@ -205,7 +189,7 @@ class Network(unittest.TestCase):
                     addresses = connected_addresses(pids)
                     job.process.send_signal(signal.SIGTERM)
                     break
-            # the ranks with each other
+            # the ranks with each other: a rank of gloo connects to the address on which the other listened for a moment
             self.assertGreater(len(addresses), 4)
             self.assertEqual(set(addresses), {"127.0.0.1"})
             status, _, log = job.finish()

@@ -137,12 +137,13 @@ class Follower {
     const { status, stdout, stderr } = await this.kubectl.call([
       ...['get', 'pods', `--selector=${INSTANCE_LABEL}=${this.job.name}`, '--output=json'],
     ]);
-    if (status !== 0) {
-      this.#unanswered(reasonOf(stderr));
+    const pods = status === 0 ? readPods(stdout) : null;
+    if (!pods) {
+      this.#unanswered(status === 0 ? 'the answer of kubectl breaks off' : reasonOf(stderr));
       return;
     }
     this.#answered = Date.now();
-    this.#pods = readPods(stdout);
+    this.#pods = pods;
     if (this.#cancelled === null) {
       this.#tell(...(await this.#standing()));
     }

@@ -375,7 +375,7 @@ describe('the pods', () => {
     status,
     ...more,
   });
-  const read = (...items: Loose[]) => readPods(JSON.stringify({ items }));
+  const read = (...items: Loose[]) => readPods(JSON.stringify({ items })) ?? [];
   const unschedulable = {
     phase: 'Pending',
     conditions: [
@@ -434,9 +434,12 @@ describe('the pods', () => {
     expect(running).toMatchObject({ phase: 'running', node: 'gpu-7' });
   });
 
-  test('are none where kubectl says something else', () => {
-    expect(readPods('')).toEqual([]);
-    expect(readPods('{"items": [null, 7]}').map(({ phase }) => phase)).toEqual(['waiting', 'waiting']);
+  test('are not known where an answer of kubectl is not whole', () => {
+    expect(readPods('{"items": [null, 7]}')?.map(({ phase }) => phase)).toEqual(['waiting', 'waiting']);
+    expect(readPods('{"items": []}')).toEqual([]);
+    // pods behind the break are not gone
+    const whole = JSON.stringify({ items: [{ metadata: { name: 'a' } }, { metadata: { name: 'b' } }] });
+    expect([whole.slice(0, -20), '', '[]'].map(readPods)).toEqual([null, null, null]);
   });
 
   test('are missing for a reason: a quota, a queue', () => {

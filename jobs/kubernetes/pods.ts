@@ -1,4 +1,4 @@
-import { readJson } from '../trace/jsonText';
+import { wholeJson } from '../trace/jsonText';
 import { dictOf, listOf, textOf, type Value } from '../trace/value';
 import { ROLE_LABEL } from './manifest';
 
@@ -21,12 +21,15 @@ const USUAL: readonly string[] = ['ContainerCreating', 'PodInitializing', 'Compl
 
 /**
  * Reads the output of `kubectl get pods --output=json`.
- * @returns the pods in the order of their names
+ * @returns the pods in the order of their names; null for an output that is not whole: pods that are not in it are not gone
  */
-export function readPods(text: string): PodState[] {
-  return listOf(at(readJson(text).value, 'items'))
-    .map(podState)
-    .sort((a, b) => a.name.localeCompare(b.name));
+export function readPods(text: string): PodState[] | null {
+  const answer = dictOf(wholeJson(text));
+  return answer
+    ? listOf(answer.get('items'))
+        .map(podState)
+        .sort((a, b) => a.name.localeCompare(b.name))
+    : null;
 }
 
 function podState(pod: Value): PodState {
@@ -102,7 +105,7 @@ export function podsText(pods: readonly PodState[], wanted: number): string {
 
 /** The last warning or pending event of the objects whose names contain the run's. */
 export function lastEvent(text: string, name: string): string | undefined {
-  const ours = listOf(at(readJson(text).value, 'items')).filter(
+  const ours = listOf(at(wholeJson(text), 'items')).filter(
     (event) =>
       textOf(at(event, 'involvedObject', 'name'))?.includes(name) &&
       (at(event, 'type') === 'Warning' || at(event, 'reason') === 'Pending'),
@@ -113,13 +116,13 @@ export function lastEvent(text: string, name: string): string | undefined {
 
 /** Whether a job is suspended, as it is while it waits in a queue. */
 export function isSuspended(text: string): boolean {
-  const spec = at(readJson(text).value, 'spec');
+  const spec = at(wholeJson(text), 'spec');
   return (at(spec, 'suspend') ?? at(spec, 'runPolicy', 'suspend')) === true;
 }
 
 /** The uid of an object. */
 export function uidOf(text: string): string | undefined {
-  return textOf(at(readJson(text).value, 'metadata', 'uid'));
+  return textOf(at(wholeJson(text), 'metadata', 'uid'));
 }
 
 /** The reason and the message of a status, a condition or an event. */

@@ -1,10 +1,27 @@
-import { type CheckpointTransfer, type CheckpointVerdict, gibibytes, secondsText } from '../layout';
+import {
+  type CheckpointTransfer,
+  type CheckpointVerdict,
+  gibibytes,
+  PART_NAMES,
+  type PartVerdict,
+  secondsText,
+  type WayOut,
+} from '../layout';
 import { traffic } from './flows';
 
 /** `vision, torch_dist, optimizer states dp_reshardable`: what a verdict is about. */
 export function checkpointTitle({ module, format, sharding }: CheckpointVerdict): string {
   const states = sharding === null || format !== 'torch_dist' ? [] : [`optimizer states ${sharding}`];
   return [...(module === null ? [] : [module]), format, ...states].join(', ');
+}
+
+/** The ways out of what does not load as it is, each once, with the parts that it serves: `model, optimizer`. */
+export function waysOut(parts: readonly PartVerdict[]): (WayOut & { readonly serves: string })[] {
+  const ways = new Map(parts.flatMap((part) => part.ways.map((way) => [way.command, way] as const)));
+  return [...ways.values()].map((way) => {
+    const served = parts.filter((part) => part.ways.some(({ command }) => command === way.command));
+    return { ...way, serves: [...new Set(served.map(({ part }) => PART_NAMES[part]))].join(', ') };
+  });
 }
 
 /** What it takes to load a checkpoint, a sentence each: bytes, the least time, memory of the hosts. */

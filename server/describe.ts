@@ -45,7 +45,7 @@ export function derivedLines(facts: LayoutFacts, module: ModuleFacts): string[] 
     ...(exptDp === undefined || degrees.ep === 1
       ? []
       : [`expt_dp ${exptDp} (expt_tp ${degrees.exptTp}, ep ${degrees.ep})`]),
-    ...(perStep !== undefined ? [`${perStep} ${perStep === 1 ? 'micro-batch' : 'micro-batches'} a step`] : []),
+    ...(perStep !== undefined ? [`${countOf(perStep, 'micro-batch')} a step`] : []),
     ...(perStage !== undefined ? [`${countOf(perStage, 'layer')} a stage`] : []),
   ];
 }

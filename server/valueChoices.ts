@@ -211,7 +211,7 @@ const replicasOf = ({ modules }: LayoutFacts): number =>
   Math.max(1, ...modules.map(({ dp, degrees }) => (dp ?? 0) * (degrees?.gtpRemat ?? 1)));
 
 const microBatchesAStep = (count: number | undefined): string =>
-  count === undefined ? '' : `${count} ${count === 1 ? 'micro-batch' : 'micro-batches'} a step`;
+  count === undefined ? '' : `${countOf(count, 'micro-batch')} a step`;
 
 function offsetChoices({ modules }: LayoutFacts, module: ModuleFacts): Choice[] {
   const ends = modules

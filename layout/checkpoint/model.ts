@@ -95,7 +95,7 @@ export function legacyModel(resume: Resume): PartVerdict {
       compared === undefined
         ? null
         : `${argument[compared]} value from checkpoint (${saved[compared]}) is not equal to the input argument value (${now[compared]}).`,
-    ways: [...converted(resume), ...resaved(resume, false)],
+    ways: [...converted(resume), resaved(resume)],
     source: COMPARED,
   });
 }
@@ -114,16 +114,14 @@ function converted({ now }: Resume): readonly WayOut[] {
       ];
 }
 
-/** One start of the old layout that writes the checkpoint in the format that reshards. */
-export function resaved({ saved, now }: Resume, withOptimizer: boolean): readonly WayOut[] {
-  const keeps = withOptimizer && hasExpertOptimizer(saved) === hasExpertOptimizer(now);
-  const sharding = keeps && saved.distributedOptimizer ? ' --dist-ckpt-optim-fully-reshardable' : '';
-  return [
-    {
-      what: 'Start the old layout once, which writes the checkpoint in a format that reshards, and exits.',
-      command: `--ckpt-convert-format torch_dist --ckpt-convert-save SAVE${sharding}`,
-    },
-  ];
+/** One start of the old layout that writes the checkpoint in the format that reshards, with the optimizer where that can be loaded. */
+export function resaved({ saved, now }: Resume): WayOut {
+  const keeps = saved.distributedOptimizer && hasExpertOptimizer(saved) === hasExpertOptimizer(now);
+  const sharding = keeps ? ' --dist-ckpt-optim-fully-reshardable' : '';
+  return {
+    what: 'Start the old layout once more: it writes the checkpoint in a format that reshards, and exits.',
+    command: `--ckpt-convert-format torch_dist --ckpt-convert-save SAVE${sharding}`,
+  };
 }
 
 function dcpModel(): PartVerdict {

@@ -90,7 +90,7 @@ function legacyOptimizer(resume: Resume): PartVerdict {
     because: keeps
       ? 'The optimizer states do not load as they are, and the converter leaves them behind; writing the checkpoint anew keeps them.'
       : expertsApart(resume),
-    ways: keeps ? [...resaved(resume, true), FRESH] : [FRESH],
+    ways: keeps ? [resaved(resume), FRESH] : [FRESH],
   });
 }
 

@@ -41,7 +41,7 @@ describe('what a layout takes from the checkpoint of another', () => {
     const of = (batch: number) =>
       layout('tp: 2', MODEL, sharded, `batch: {micro_batch_size: 1, global_batch_size: ${batch}}`);
     expect(verdicts(of(16), of(12)).at(-1)).toBe(
-      'data after: The data continues at the consumed samples, 12 a step in place of 16. A learning-rate schedule in samples (--train-samples) goes on; one in iterations (--train-iters) is multiplied by the batch, and the load ends unless --use-checkpoint-opt_param-scheduler keeps the saved one. | "OptimizerParamScheduler: class input value" | --use-checkpoint-opt_param-scheduler | --override-opt_param-scheduler',
+      'data after: The data continues at the consumed samples, 12 a step in place of 16. A learning-rate schedule in samples (--train-samples) goes on; one in iterations (--train-iters) is multiplied by the batch, and loading fails unless --use-checkpoint-opt_param-scheduler keeps the saved one. | "OptimizerParamScheduler: class input value" | --use-checkpoint-opt_param-scheduler | --override-opt_param-scheduler',
     );
   });
 

@@ -124,11 +124,11 @@ function dataVerdict({ saved, now }: Resume): PartVerdict {
     ? told('data', { outcome: 'loads', because: `${changed}: learning rate and step count shift.` })
     : told('data', {
         outcome: 'after',
-        because: `${changed}. A learning-rate schedule in samples (--train-samples) goes on; one in iterations (--train-iters) is multiplied by the batch, and the load ends unless --use-checkpoint-opt_param-scheduler keeps the saved one.`,
+        because: `${changed}. A learning-rate schedule in samples (--train-samples) goes on; one in iterations (--train-iters) is multiplied by the batch, and loading fails unless --use-checkpoint-opt_param-scheduler keeps the saved one.`,
         predicts: 'OptimizerParamScheduler: class input value',
         ways: [
           { what: 'Keep the saved schedule, which counts samples.', command: '--use-checkpoint-opt_param-scheduler' },
-          { what: 'Or follow that of the flags from here on.', command: '--override-opt_param-scheduler' },
+          { what: 'Follow the schedule of the flags from here on.', command: '--override-opt_param-scheduler' },
         ],
         source: SCHEDULE,
       });

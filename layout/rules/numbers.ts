@@ -1,8 +1,9 @@
 import { grouped } from '../format/quantities';
 
-/** `3 ranks`, `1 rank`, `1,024 ranks`: a count with its noun. */
+/** `3 ranks`, `1 rank`, `1,024 batches`: a count with its noun. */
 export function countOf(n: number, noun: string): string {
-  return `${grouped(n)} ${noun}${n === 1 ? '' : 's'}`;
+  const ending = noun.endsWith('ch') ? 'es' : 's';
+  return `${grouped(n)} ${noun}${n === 1 ? '' : ending}`;
 }
 
 /** `a`, `a or b`, `a, b or c`. */

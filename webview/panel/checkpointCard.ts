@@ -1,5 +1,4 @@
 import {
-  type CheckpointPart,
   type CheckpointVerdict,
   keptText,
   OUTCOME_WORDS,
@@ -7,9 +6,8 @@ import {
   type PartVerdict,
   rankList,
   ShardMap,
-  type WayOut,
 } from '../../layout';
-import { checkpointTitle, transferSentences } from '../../picture/checkpoint';
+import { checkpointTitle, transferSentences, waysOut } from '../../picture/checkpoint';
 import type { Scene } from '../views/view';
 import { button, h } from './dom';
 
@@ -23,8 +21,11 @@ export function checkpointCards({ base, checkpoint, actions }: Scene): HTMLEleme
           h('h2', {}, 'Checkpoint'),
           h('p', { class: 'place' }, `${checkpointTitle(verdict)}, saved by ${base.title}`),
           costList(verdict.parts.map(({ part, outcome }) => [PART_NAMES[part], OUTCOME_WORDS[outcome]])),
-          ...verdict.parts.filter(({ outcome }) => outcome !== 'loads').flatMap((part) => reasons(part, actions.copy)),
-          ...transferSentences(verdict).map((text) => h('p', { class: 'hint' }, text)),
+          ...verdict.parts
+            .filter(({ outcome }) => outcome !== 'loads')
+            .flatMap(({ part, because }) => [h('h3', {}, PART_NAMES[part]), h('p', { class: 'hint' }, because)]),
+          ...waysOnward(verdict.parts, actions.copy),
+          ...sizes(verdict),
         ),
       )
     : [];
@@ -36,33 +37,42 @@ export const costList = (costs: readonly (readonly [name: string, value: string]
 
 /** What a layout keeps of a checkpoint in one line, and the flags where a part does not load as it is. */
 export function keptLines(checkpoint: readonly CheckpointVerdict[], { copy }: Scene['actions']): HTMLElement[] {
-  const commands = checkpoint
-    .flatMap(({ parts }) => parts)
-    .flatMap(({ part, ways }) => ways.flatMap((way) => [commandOf(part, way, copy), ' ']));
+  const ways = waysOut(checkpoint.flatMap(({ parts }) => parts));
   return checkpoint.length === 0
     ? []
     : [
         h('p', { class: 'hint' }, `Checkpoint: ${keptText(checkpoint)}.`),
-        ...(commands.length === 0 ? [] : [h('p', { class: 'hint' }, ...commands)]),
+        ...(ways.length === 0
+          ? []
+          : [h('p', { class: 'hint' }, ...ways.flatMap((way) => [commandOf(way, copy), ' ']))]),
       ];
 }
 
-/** Why a part does not load as it is, and the ways out. */
-function reasons({ part, because, ways }: PartVerdict, copy: Scene['actions']['copy']): HTMLElement[] {
-  return [
-    h('h3', {}, PART_NAMES[part]),
-    h('p', { class: 'hint' }, because),
-    ...ways.map((way) => h('p', { class: 'hint' }, `${way.what} `, commandOf(part, way, copy))),
-  ];
+type Way = ReturnType<typeof waysOut>[number];
+
+/** What can be done where a part does not load as it is. */
+function waysOnward(parts: readonly PartVerdict[], copy: Scene['actions']['copy']): HTMLElement[] {
+  const items = waysOut(parts).map((way) =>
+    h('li', {}, h('span', { class: 'name' }, way.serves), `: ${way.what} `, commandOf(way, copy)),
+  );
+  return items.length === 0 ? [] : [h('h3', {}, 'What to do'), h('ul', { class: 'ways' }, ...items)];
 }
 
-/** The flags or the command of a way out, which a click copies. */
-const commandOf = (part: CheckpointPart, { what, command }: WayOut, copy: Scene['actions']['copy']): HTMLElement =>
-  button(command, () => copy(command, 'command'), {
-    class: 'command',
-    title: `${what} Copy`,
-    'data-keep': `copy ${part} ${command}`,
-  });
+/** What it takes to load the checkpoint. */
+function sizes(verdict: CheckpointVerdict): HTMLElement[] {
+  const sentences = transferSentences(verdict);
+  return sentences.length === 0
+    ? []
+    : [h('h3', {}, 'To load'), ...sentences.map((text) => h('p', { class: 'hint' }, text))];
+}
+
+/** The flags or the command of a way out, which a click copies. A line breaks between its words, not inside a flag's two dashes. */
+const commandOf = ({ what, serves, command }: Way, copy: Scene['actions']['copy']): HTMLElement =>
+  button(
+    command.split(' ').flatMap((word) => [h('span', {}, word), ' ']),
+    () => copy(command, 'command'),
+    { class: 'command', title: `${serves}: ${what} Copy`, 'data-keep': `copy ${command}` },
+  );
 
 /** The ranks that are named in a row. */
 const MAX_RUNS = 6;

@@ -1,4 +1,4 @@
-import { countOf, grouped, type KeyDifference, type ResolvedModule, rankList } from '../../layout';
+import { countOf, grouped, type KeyDifference, keptText, type ResolvedModule, rankList } from '../../layout';
 import { layersOf } from '../../picture/blocks';
 import { changeKindsOf } from '../../picture/changeColouring';
 import { valueText } from '../../picture/comparison';
@@ -146,9 +146,9 @@ function groupRow(scene: Scene, group: MergedGroup & { readonly bytes: number })
   return row;
 }
 
-/** A name that a narrow list may break after an underscore. */
+/** A name that a narrow list may break after a dot or an underscore. */
 const breakable = (name: string): (string | HTMLElement)[] =>
-  name.split(/(?<=_)/).flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]));
+  name.split(/(?<=[._])/).flatMap((part, i) => (i === 0 ? [part] : [h('wbr'), part]));
 
 /** How many nodes a group spans; it stands out where the group leaves its NVLink domain. */
 const badge = (text: string, isFar: boolean): HTMLElement => h('span', { class: isFar ? 'badge far' : 'badge' }, text);
@@ -207,7 +207,7 @@ export function summary(scene: Scene): HTMLElement {
 }
 
 /** How the layout differs from the one that it is compared with, with a list to go through. */
-export function differenceCard({ base, comparison, difference, layout, actions }: Scene): HTMLElement[] {
+export function differenceCard({ base, comparison, difference, layout, checkpoint, actions }: Scene): HTMLElement[] {
   if (!base) {
     return [];
   }
@@ -232,6 +232,7 @@ export function differenceCard({ base, comparison, difference, layout, actions }
       { class: 'card plain', 'aria-label': 'Difference' },
       h('h2', {}, comparison.headline),
       h('p', { class: 'place' }, `against ${base.title}`),
+      ...(checkpoint.length > 0 ? [h('p', { class: 'hint' }, `Checkpoint: ${keptText(checkpoint)}.`)] : []),
       ...keyTable(comparison.keys),
       h('ul', { class: 'words' }, ...comparison.words.map((text) => h('li', {}, text))),
       h('p', {}, title),
@@ -253,7 +254,9 @@ const MAX_KEYS = 32;
 function keyTable(keys: readonly KeyDifference[]): HTMLElement[] {
   const rows = keys
     .slice(0, MAX_KEYS)
-    .map(({ path, before, after }) => tableRow(path.join('.'), [valueText(before), valueText(after)]));
+    .map(({ path, before, after }) =>
+      tableRow(h('span', {}, ...breakable(path.join('.'))), [valueText(before), valueText(after)]),
+    );
   const more = keys.length - rows.length;
   return keys.length === 0
     ? []

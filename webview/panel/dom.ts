@@ -99,7 +99,8 @@ export function replaceKeepingFocus(parent: Element, ...children: readonly Child
   if (key !== null) {
     for (const element of parent.querySelectorAll<HTMLElement>('[data-keep]')) {
       if (element.getAttribute('data-keep') === key) {
-        element.focus();
+        // what comes anew above it, such as a card, stays in view
+        element.focus({ preventScroll: true });
         return;
       }
     }

@@ -124,7 +124,7 @@ function resized({ actions }: Scene, resizing: Known, one: Resized, index: numbe
   const batch = change ?? `stays ${grouped(globalBatch ?? 0)}`;
   const name = alternativeName(planned);
   const was = present && present.microbatches !== planned.microbatches ? `${grouped(present.microbatches)} → ` : '';
-  const micro = `${was}${grouped(planned.microbatches)} micro-batches of ${planned.micro}`;
+  const micro = `${was}${countOf(planned.microbatches, 'micro-batch')} of ${planned.micro}`;
   const choice = (label: string, how: 'preview' | 'apply' | 'patch', kind: string) =>
     button(label, () => actions.send({ type: 'tryChange', kind: 'resized', index, how }), {
       class: kind,
@@ -138,7 +138,10 @@ function resized({ actions }: Scene, resizing: Known, one: Resized, index: numbe
       ['GPUs', `${grouped(planned.gpus)}${idle > 0 ? `, ${grouped(idle)} idle` : ''}`],
       ...(globalBatch === null ? [] : [['Batch', `${batch}: ${micro}`] as const]),
     ]),
-    ...(change === null ? [] : [h('p', { class: 'hint' }, dataPart(one)?.because ?? '')]),
+    // what another batch means is the same for all that have one
+    ...(one === resizing.layouts.find((other) => batchChange(resizing, other) !== null)
+      ? [h('p', { class: 'hint' }, dataPart(one)?.because ?? '')]
+      : []),
     ...keptLines(checkpoint, actions),
     h(
       'p',

@@ -67,16 +67,18 @@ export function removeFields(
 
 function entrySpan(text: string, start: number, end: number): Span {
   const lineStart = startOfIndent(text, start);
-  if (lineStart !== null) {
-    const rest = /^[^\r\n]*(\r\n?|\n)?/.exec(text.slice(end));
-    return { start: lineStart, end: end + (rest?.[0].length ?? 0) };
+  // in a flow map the bracket or another key may stand behind it on its line
+  const rest = /^[ \t]*:?[ \t]*,?[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|$)/.exec(text.slice(end));
+  if (lineStart !== null && rest) {
+    return { start: lineStart, end: end + rest[0].length };
   }
   const comma = /^\s*(?::\s*)?,\s*/.exec(text.slice(end));
   if (comma) {
     return { start, end: end + comma[0].length };
   }
   const before = text.slice(0, start).trimEnd();
-  return { start: before.endsWith(',') ? before.length - 1 : before.length, end };
+  // a comment in front of it would take in what follows
+  return { start: before.endsWith(',') ? before.length - 1 : (lineStart ?? before.length), end };
 }
 
 /** Where the line begins on which nothing but spaces stands in front of an offset; null where something does. */

@@ -1,5 +1,3 @@
-import { wholeJson } from '../trace/jsonText';
-import { dictOf, listOf, textOf, type Value } from '../trace/value';
 import { ROLE_LABEL } from './manifest';
 
 /** The annotation in which an indexed Job writes a pod's index. */
@@ -24,15 +22,11 @@ const USUAL: readonly string[] = ['ContainerCreating', 'PodInitializing', 'Compl
  * @returns the pods in the order of their names; null for an output that is not whole: pods that are not in it are not gone
  */
 export function readPods(text: string): PodState[] | null {
-  const answer = dictOf(wholeJson(text));
-  return answer
-    ? listOf(answer.get('items'))
-        .map(podState)
-        .sort((a, b) => a.name.localeCompare(b.name))
-    : null;
+  const items = at(answerIn(text), 'items');
+  return Array.isArray(items) ? items.map(podState).sort((a, b) => a.name.localeCompare(b.name)) : null;
 }
 
-function podState(pod: Value): PodState {
+function podState(pod: unknown): PodState {
   const index = at(pod, 'metadata', 'annotations', INDEX_ANNOTATION);
   const node = textOf(at(pod, 'spec', 'nodeName'));
   const status = at(pod, 'status');
@@ -47,7 +41,7 @@ function podState(pod: Value): PodState {
   };
 }
 
-function phaseOf(status: Value | undefined): PodState['phase'] {
+function phaseOf(status: unknown): PodState['phase'] {
   const phase = at(status, 'phase');
   if (phase === 'Succeeded' || phase === 'Failed') {
     return phase === 'Failed' ? 'failed' : 'succeeded';
@@ -58,7 +52,7 @@ function phaseOf(status: Value | undefined): PodState['phase'] {
 }
 
 /** The first reason that a pod gives: how it ended, what its container waits for, why it is not scheduled. */
-function reasonOfPod(status: Value | undefined): string | undefined {
+function reasonOfPod(status: unknown): string | undefined {
   const containers = containerStates(status).flatMap((one) => {
     const state = at(one, 'terminated') ?? at(one, 'waiting');
     const reason = textOf(at(state, 'reason'));
@@ -77,13 +71,13 @@ function reasonOfPod(status: Value | undefined): string | undefined {
   );
 }
 
-function conditionOf(status: Value | undefined, type: string, value: string): string | undefined {
+function conditionOf(status: unknown, type: string, value: string): string | undefined {
   const conditions = listOf(at(status, 'conditions'));
   return said(conditions.find((one) => at(one, 'type') === type && at(one, 'status') === value));
 }
 
 /** The states of the containers that have not ended their part of the initialization. */
-function containerStates(status: Value | undefined): (Value | undefined)[] {
+function containerStates(status: unknown): unknown[] {
   return ['initContainerStatuses', 'containerStatuses']
     .flatMap((key) => listOf(at(status, key)))
     .map((container) => at(container, 'state'))
@@ -105,37 +99,53 @@ export function podsText(pods: readonly PodState[], wanted: number): string {
 
 /** The last warning or pending event of the objects whose names contain the run's. */
 export function lastEvent(text: string, name: string): string | undefined {
-  const ours = listOf(at(wholeJson(text), 'items')).filter(
+  const ours = listOf(at(answerIn(text), 'items')).filter(
     (event) =>
       textOf(at(event, 'involvedObject', 'name'))?.includes(name) &&
       (at(event, 'type') === 'Warning' || at(event, 'reason') === 'Pending'),
   );
-  const when = (event: Value) => textOf(at(event, 'lastTimestamp')) ?? textOf(at(event, 'eventTime')) ?? '';
+  const when = (event: unknown) => textOf(at(event, 'lastTimestamp')) ?? textOf(at(event, 'eventTime')) ?? '';
   return said(ours.sort((a, b) => when(a).localeCompare(when(b))).at(-1));
 }
 
 /** Whether a job is suspended, as it is while it waits in a queue. */
 export function isSuspended(text: string): boolean {
-  const spec = at(wholeJson(text), 'spec');
+  const spec = at(answerIn(text), 'spec');
   return (at(spec, 'suspend') ?? at(spec, 'runPolicy', 'suspend')) === true;
 }
 
 /** The uid of an object. */
 export function uidOf(text: string): string | undefined {
-  return textOf(at(wholeJson(text), 'metadata', 'uid'));
+  return textOf(at(answerIn(text), 'metadata', 'uid'));
 }
 
 /** The reason and the message of a status, a condition or an event. */
-function said(one: Value | undefined): string | undefined {
+function said(one: unknown): string | undefined {
   return words(at(one, 'reason'), at(one, 'message'));
 }
 
-function words(...parts: readonly (Value | undefined)[]): string | undefined {
+function words(...parts: readonly unknown[]): string | undefined {
   const text = parts.flatMap((part) => textOf(part) || []).join(': ');
   return text === '' ? undefined : text.replace(/\s+/g, ' ').slice(0, 400);
 }
 
-/** The value under one key after another; undefined where one is missing. */
-function at(value: Value | undefined, ...keys: readonly string[]): Value | undefined {
-  return keys.reduce((found, key) => dictOf(found)?.get(key), value);
+/** An answer of kubectl as it is: that of a large cluster has a million values. Undefined where it breaks off. */
+function answerIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
+
+/** The value under one key after another; undefined where one is missing. */
+function at(value: unknown, ...keys: readonly string[]): unknown {
+  return keys.reduce(
+    (found, key) => (found instanceof Object && Object.hasOwn(found, key) ? Object(found)[key] : undefined),
+    value,
+  );
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

@@ -27,11 +27,6 @@ export function readJson(text: string): Salvaged {
   return parsed(part, broken) ?? { value: undefined, problem: broken };
 }
 
-/** The value of a whole JSON text, however long; undefined for one that breaks off, is not JSON, or nests too deep. */
-export function wholeJson(text: string): Value | undefined {
-  return parsed(text, null)?.value;
-}
-
 /** Whether a text has more values than are read: each stands behind a comma or an opening bracket that is in no string. */
 function hasTooManyValues(text: string): boolean {
   let values = 0;

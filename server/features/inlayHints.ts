@@ -1,6 +1,7 @@
 import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver';
 import {
   type Checked,
+  countOf,
   type Field,
   gibibytes,
   type LayoutFacts,
@@ -112,7 +113,7 @@ function* derivedHints(facts: LayoutFacts, module: ModuleFacts): Iterable<Hint> 
   const layers = module.model.value?.num_layers;
   const perStage = layersPerStage(facts, module);
   if (layers && perStage !== undefined && degrees.pp > 1) {
-    yield valueHint(layers, `${perStage} layers/stage`, 'num_layers / pp');
+    yield valueHint(layers, `${countOf(perStage, 'layer')}/stage`, 'num_layers / pp');
   }
 }
 
@@ -122,7 +123,7 @@ function* batchHint(facts: LayoutFacts): Iterable<Hint> {
   const [count] = counts;
   const field = facts.root.batch.value?.global_batch_size;
   if (counts.size === 1 && count !== undefined && field) {
-    yield valueHint(field, `${count} micro-batches/step`, 'per data-parallel replica');
+    yield valueHint(field, `${countOf(count, 'micro-batch')}/step`, 'per data-parallel replica');
   }
 }
 

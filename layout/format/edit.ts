@@ -68,7 +68,7 @@ export function removeFields(
 function entrySpan(text: string, start: number, end: number): Span {
   const lineStart = startOfIndent(text, start);
   // in a flow map the bracket or another key may stand behind it on its line
-  const rest = /^[ \t]*:?[ \t]*,?[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n|$)/.exec(text.slice(end));
+  const rest = /^[ \t]*(?::[ \t]*)?(?:,[ \t]*)?(?:#[^\r\n]*)?(?:\r\n?|\n|$)/.exec(text.slice(end));
   if (lineStart !== null && rest) {
     return { start: lineStart, end: end + rest[0].length };
   }

@@ -58,7 +58,7 @@ export type Streamed<T> = T extends readonly (infer Item)[]
     ? { readonly [K in keyof T]: Streamed<T[K]> }
     : T;
 
-/** JSON in chunks: iterables are lists, of which no more than one item is held. */
+/** JSON in chunks. An iterable becomes a list; only one of its items is in memory at a time. */
 export function* jsonChunks(value: unknown): Iterable<string> {
   if (typeof value !== 'object' || value === null || (Array.isArray(value) && typeof value[0] !== 'object')) {
     yield jsonText(value);

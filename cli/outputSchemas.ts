@@ -3,13 +3,11 @@ import { smokeOutput } from '../jobs/smokeResult';
 import { verificationOutput } from '../jobs/trace/verification';
 import { CHECKPOINT_FORMATS, CHECKPOINT_PARTS } from '../layout';
 import { diagnosticOutput } from '../layout/format/diagnosticOutput';
-import { type Plain, ranks, whole } from '../layout/outputParts';
+import { file, moduleName, type Plain, ranks, whole } from '../layout/outputParts';
 
 /** The version of the outputs below. A version gains fields; a field that goes or changes makes another version. */
 const VERSION = 1;
 
-const file = z.string().describe('The file as the command line names it; `-` is standard input.');
-const moduleName = z.string().nullable().describe('The module; null for `parallelism`.');
 const ok = (what: string) => z.boolean().describe(what);
 const reason = z.string().optional().describe('Why not, where `ok` is false.');
 

@@ -7,7 +7,7 @@ export function groupedBy<K, T>(items: Iterable<T>, keyOf: (item: T) => K): Map<
   return groups;
 }
 
-/** The value under a key, made and kept where there is none. */
+/** The value of a key, which is created and stored if the map lacks it. */
 export function getOrInsert<K, V>(
   map: { get(key: K): V | undefined; set(key: K, value: V): unknown },
   key: K,

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type Plain, ranks, whole } from '../layout/outputParts';
+import { moduleName, type Plain, ranks, whole } from '../layout/outputParts';
 
 /** The fields of an event that say which process group it is about. */
 const group = {
   group: whole.describe('The place in the order of creation.'),
   kind: z.string(),
-  module: z.string().nullable().describe('The module; null for `parallelism`.'),
+  module: moduleName,
   idx: whole,
   // only the first of them where the line would be too long
   ranks,

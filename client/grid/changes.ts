@@ -67,7 +67,7 @@ export class ProposedChanges implements vscode.Disposable {
   }
 }
 
-/** Where a text is shown already, or else the first column: the panel itself stands beside. */
+/** The column of an editor that shows the file; the first where none does, as the panel is in the second. */
 export function columnOf(uri: vscode.Uri): vscode.ViewColumn {
   const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
   return shown?.viewColumn ?? vscode.ViewColumn.One;

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { measuredRunOutput } from '../../layout/logs/measuredRunOutput';
-import { type Plain, ranks, whole } from '../../layout/outputParts';
+import { file, type Plain, ranks, whole } from '../../layout/outputParts';
 
 // in the layout's grid, such as `{"tp": 1, "dp": 0}`
 const coordinates = z.record(z.string(), z.union([z.number(), z.string()]));
 
 /** The result of `verify`, which is also its JSON output. */
 export const verificationOutput = z.object({
-  layout: z.string().describe('The file as the command line names it; `-` is standard input.'),
+  layout: file,
   sources: z.array(
     z.object({
       file: z.string(),

@@ -1,34 +1,49 @@
-import { COMPARED, changes, expertSizes, FRESH, otherModel, type Resume, TIED, told } from './resume';
+import {
+  COMPARED,
+  changes,
+  expertSizes,
+  FRESH,
+  MODEL,
+  otherModel,
+  type Resume,
+  TIED,
+  told,
+  type Wording,
+} from './resume';
 import { hasExpertOptimizer } from './savedState';
 import type { CheckpointFormat, PartVerdict, WayOut } from './verdict';
 
-export function modelVerdict(resume: Resume): PartVerdict {
+/**
+ * What becomes of the model, or of optimizer states that are cut as the weights are.
+ * @param words how to speak of them
+ */
+export function modelVerdict(resume: Resume, words = MODEL): PartVerdict {
   const other = otherModel(resume);
   if (other !== null) {
-    return told('model', {
+    return told(words.part, {
       outcome: 'lost',
-      because: 'The model does not load: the two layouts have models of other sizes.',
+      because: `${words.refused}: the two layouts have models of other sizes.`,
       predicts: other,
       source: COMPARED,
     });
   }
-  return FORMATS[resume.format](resume);
+  return FORMATS[resume.format](resume, words);
 }
 
 /** Weights of Hugging Face have rows of their own. */
-const FORMATS: Readonly<Record<CheckpointFormat, (resume: Resume) => PartVerdict>> = {
+const FORMATS: Readonly<Record<CheckpointFormat, (resume: Resume, words: Wording) => PartVerdict>> = {
   torch: legacyModel,
   torch_dist: shardedModel,
-  torch_dcp: dcpModel,
+  torch_dcp: (_, words) => dcpModel(words),
   fsdp_dtensor: fsdpModel,
-  hf: dcpModel,
+  hf: (_, words) => dcpModel(words),
 };
 
-function shardedModel(resume: Resume): PartVerdict {
+function shardedModel(resume: Resume, words: Wording): PartVerdict {
   if (resume.now.megatronFsdp !== null) {
-    return told('model', {
+    return told(words.part, {
       outcome: 'after',
-      because: 'The model does not load as it is: the second layout enables Megatron-FSDP, which reads no torch_dist.',
+      because: `${words.changed}: the second layout enables Megatron-FSDP, which reads no torch_dist.`,
       predicts: "KeyError: 'model'",
       ways: [
         {
@@ -42,37 +57,37 @@ function shardedModel(resume: Resume): PartVerdict {
     });
   }
   if (resume.saved.tied && !resume.now.tied) {
-    return withoutOutputLayer(null, SHARDED);
+    return withoutOutputLayer(words, null, SHARDED);
   }
   const gtp = changes(resume, ['gtpRemat', 'exptGtpRemat']);
   if (gtp !== '') {
-    return told('model', {
+    return told(words.part, {
       outcome: 'loads',
-      because: `The model loads as it is and is resharded, by the documentation of generalized tensor parallelism: ${gtp}.`,
+      because: `${words.loads} and ${words.resharded}, by the documentation of generalized tensor parallelism: ${gtp}.`,
       source: 'docs/api-guide/core/generalized_tensor_parallel.md',
     });
   }
-  return resharded(resume, ['tp', 'pp', 'vpp', ...expertSizes(resume), 'cp', 'dp', 'paddedVocabulary'], SHARDED);
+  return resharded(resume, words, ['tp', 'pp', 'vpp', ...expertSizes(resume), 'cp', 'dp', 'paddedVocabulary'], SHARDED);
 }
 
 const SHARDED = 'megatron/core/dist_checkpointing';
 const DCP = 'torch.distributed.checkpoint';
 
-/** A model that loads, with the sizes that change. */
-function resharded(resume: Resume, sizes: Parameters<typeof changes>[1], source: string): PartVerdict {
+/** What loads, with the sizes that change. */
+function resharded(resume: Resume, words: Wording, sizes: Parameters<typeof changes>[1], source: string): PartVerdict {
   const moved = changes(resume, sizes);
-  return told('model', {
+  return told(words.part, {
     outcome: 'loads',
-    because: moved === '' ? 'The model loads as it is.' : `The model loads as it is and is resharded: ${moved}.`,
+    because: `${words.loads}${moved === '' ? '' : ` and ${words.resharded}: ${moved}`}.`,
     source,
     proof: 'run',
   });
 }
 
-function withoutOutputLayer(predicts: string | null, source: string): PartVerdict {
-  return told('model', {
+function withoutOutputLayer(words: Wording, predicts: string | null, source: string): PartVerdict {
+  return told(words.part, {
     outcome: 'lost',
-    because: `The model does not load: ${TIED}, so the checkpoint has no output layer.`,
+    because: `${words.refused}: ${TIED}, so the checkpoint has no output layer.`,
     predicts,
     source,
     proof: 'run',
@@ -84,13 +99,13 @@ export function legacyModel(resume: Resume): PartVerdict {
   const { saved, now } = resume;
   const cut = changes(resume, ['tp', 'pp', ...expertSizes(resume), 'vpp']);
   if (cut === '' && saved.stages === now.stages) {
-    return told('model', { outcome: 'loads', because: 'The model loads as it is: tp, pp, vpp and ep stay.' });
+    return told('model', { outcome: 'loads', because: `${MODEL.loads}: tp, pp, vpp and ep stay.` });
   }
   const compared = (['tp', 'pp'] as const).find((name) => saved[name] !== now[name]);
   const argument = { tp: 'tensor_model_parallel_size', pp: 'pipeline_model_parallel_size' };
   return told('model', {
     outcome: 'after',
-    because: `The model does not load as it is: ${cut === '' ? 'the stages hold other layers' : cut}, and this format has a file a (tp, pp, ep) rank.`,
+    because: `${MODEL.changed}: ${cut === '' ? 'the stages hold other layers' : cut}, and this format has a file a (tp, pp, ep) rank.`,
     predicts:
       compared === undefined
         ? null
@@ -124,50 +139,50 @@ export function resaved({ saved, now }: Resume): WayOut {
   };
 }
 
-function dcpModel(): PartVerdict {
-  return told('model', {
+function dcpModel(words: Wording): PartVerdict {
+  return told(words.part, {
     outcome: 'loads',
-    because: 'The model loads as it is: FSDP2 saves DTensors, which torch reshards.',
+    because: `${words.loads}: FSDP2 saves DTensors, which torch reshards.`,
     source: DCP,
   });
 }
 
-function fsdpModel(resume: Resume): PartVerdict {
+function fsdpModel(resume: Resume, words: Wording): PartVerdict {
   const { saved, now } = resume;
   if (now.megatronFsdp === null) {
-    return told('model', {
+    return told(words.part, {
       outcome: 'lost',
-      because: 'The model does not load: this format needs Megatron-FSDP, which the second layout does not enable.',
+      because: `${words.refused}: this format needs Megatron-FSDP, which the second layout does not enable.`,
       predicts: '--ckpt-format fsdp_dtensor is only tested with Megatron FSDP.',
       source: 'megatron/training/arguments.py validate_args',
     });
   }
   if (saved.megatronFsdp === 2 || now.megatronFsdp === 2) {
-    return told('model', {
+    return told(words.part, {
       outcome: 'unknown',
-      because: 'Whether the model loads is not known: no checkpoint of Megatron-FSDP version 2 was tried.',
+      because: `${words.unknown}: no checkpoint of Megatron-FSDP version 2 was tried.`,
     });
   }
   if (saved.tied && !now.tied) {
-    return withoutOutputLayer('Missing key in checkpoint state_dict: model.module.output_layer.weight.', DCP);
+    return withoutOutputLayer(words, 'Missing key in checkpoint state_dict: model.module.output_layer.weight.', DCP);
   }
   if (saved.paddedVocabulary !== now.paddedVocabulary) {
-    return otherVocabulary(resume);
+    return otherVocabulary(resume, words);
   }
   return (saved.paramsType === 'fp32') === (now.paramsType === 'fp32')
-    ? resharded(resume, ['tp', ...expertSizes(resume), 'cp', 'dp'], DCP)
-    : otherStates(resume);
+    ? resharded(resume, words, ['tp', ...expertSizes(resume), 'cp', 'dp'], DCP)
+    : otherStates(resume, words);
 }
 
 /**
  * An optimizer of parameters in fp32 names its states otherwise. Megatron-FSDP does not go from loaded weights to main weights of
  * its own, so that in half precision weights are not loaded without states.
  */
-function otherStates({ saved, now }: Resume): PartVerdict {
+function otherStates({ saved, now }: Resume, words: Wording): PartVerdict {
   const name = now.paramsType === 'fp32' ? 'module.module' : 'module.module.module';
-  return told('model', {
+  return told(words.part, {
     outcome: now.paramsType === 'fp32' ? 'after' : 'lost',
-    because: `The model does not load as it is: params_dtype ${saved.paramsType} → ${now.paramsType}, under which the optimizer states have other names, and both are loaded together.`,
+    because: `${words.changed}: params_dtype ${saved.paramsType} → ${now.paramsType}, under which the optimizer states have other names, and both are loaded together.`,
     predicts: `Missing key in checkpoint state_dict: optimizer.state.${name}.embedding.word_embeddings.weight.exp_avg.`,
     ways: now.paramsType === 'fp32' ? [FRESH] : [],
     source: DCP,
@@ -176,15 +191,15 @@ function otherStates({ saved, now }: Resume): PartVerdict {
 }
 
 /** DTensors keep their size: the embedding must have as many rows as before. */
-function otherVocabulary(resume: Resume): PartVerdict {
+function otherVocabulary(resume: Resume, words: Wording): PartVerdict {
   const { saved, now } = resume;
   const rows = saved.paddedVocabulary ?? 0;
   const size = ({ paddedVocabulary, sizes }: Resume['saved']) =>
     `torch.Size([${paddedVocabulary}, ${sizes.hidden_size}])`;
   const isKnown = [saved, now].every((one) => one.paddedVocabulary !== null && one.sizes.hidden_size !== null);
-  return told('model', {
+  return told(words.part, {
     outcome: isKnown ? 'after' : 'unknown',
-    because: `${isKnown ? 'The model does not load as it is' : 'Whether the model loads is not known'}: ${changes(resume, ['paddedVocabulary'])}.`,
+    because: `${isKnown ? words.changed : words.unknown}: ${changes(resume, ['paddedVocabulary'])}.`,
     predicts: isKnown
       ? `Size mismatch between saved ${size(saved)} and current: ${size(now)} for model.module.embedding.word_embeddings.weight`
       : null,

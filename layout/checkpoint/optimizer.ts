@@ -7,6 +7,7 @@ import {
   FRESH,
   otherModel,
   type Resume,
+  STATES,
   TIED,
   told,
 } from './resume';
@@ -21,7 +22,7 @@ const FULLY: WayOut = {
 export function optimizerVerdict(resume: Resume): PartVerdict {
   const { saved, now, format } = resume;
   if (otherModel(resume) !== null) {
-    return told('optimizer', { outcome: 'lost', because: 'The optimizer states do not load: the model differs.' });
+    return told('optimizer', { outcome: 'lost', because: `${STATES.refused}: the model differs.` });
   }
   if (format === 'fsdp_dtensor' || (format === 'torch_dist' && now.megatronFsdp !== null)) {
     return asTheModel(resume);
@@ -33,7 +34,7 @@ export function optimizerVerdict(resume: Resume): PartVerdict {
     const side = saved.distributedOptimizer ? 'the first' : 'the second';
     return told('optimizer', {
       outcome: 'unknown',
-      because: `Whether the optimizer states load is not known: only ${side} layout has use_distributed_optimizer, and no such pair was tried.`,
+      because: `${STATES.unknown}: only ${side} layout has use_distributed_optimizer, and no such pair was tried.`,
       ways: [FRESH],
     });
   }
@@ -48,20 +49,9 @@ export function optimizerVerdict(resume: Resume): PartVerdict {
 
 /** In these formats states are cut as the weights are, and go with them. */
 function asTheModel(resume: Resume): PartVerdict {
-  const model = modelVerdict(resume);
-  return {
-    ...model,
-    part: 'optimizer',
-    // what the weights need is to leave the states behind
-    outcome: model.ways.includes(FRESH) ? 'lost' : model.outcome,
-    because: model.because
-      .replace('The model', 'The optimizer states')
-      .replace('the model loads', 'the optimizer states load')
-      .replace('loads as it is', 'load as they are')
-      .replace('does not load as it is', 'do not load as they are')
-      .replace('does not', 'do not')
-      .replace('and is', 'and are'),
-  };
+  const verdict = modelVerdict(resume, STATES);
+  // what the weights need is to leave the states behind
+  return verdict.ways.includes(FRESH) ? { ...verdict, outcome: 'lost' } : verdict;
 }
 
 /** States of a distributed optimizer and of one that is not lie under other names, and in other shapes. */
@@ -82,13 +72,13 @@ function otherOptimizer(resume: Resume): PartVerdict {
 function legacyOptimizer(resume: Resume): PartVerdict {
   const model = legacyModel(resume);
   if (model.outcome === 'loads') {
-    return told('optimizer', { outcome: 'loads', because: 'The optimizer states load as they are.' });
+    return told('optimizer', { outcome: 'loads', because: `${STATES.loads}.` });
   }
   const keeps = hasExpertOptimizer(resume.saved) === hasExpertOptimizer(resume.now);
   return told('optimizer', {
     outcome: keeps ? 'after' : 'lost',
     because: keeps
-      ? 'The optimizer states do not load as they are, and the converter leaves them behind; writing the checkpoint anew keeps them.'
+      ? `${STATES.changed}, and the converter leaves them behind; writing the checkpoint anew keeps them.`
       : expertsApart(resume),
     ways: keeps ? [resaved(resume), FRESH] : [FRESH],
   });
@@ -112,7 +102,7 @@ function distributedOptimizer(resume: Resume): PartVerdict {
   if (blocked !== '') {
     return told('optimizer', {
       outcome: 'unknown',
-      because: `Whether the optimizer states load is not known: ${blocked}. The documentation of generalized tensor parallelism says so, a report on fully_reshardable states that they are neither written nor read there.`,
+      because: `${STATES.unknown}: ${blocked}. The documentation of generalized tensor parallelism says so, a report on fully_reshardable states that they are neither written nor read there.`,
       ways: [FRESH],
       source: 'docs/api-guide/core/generalized_tensor_parallel.md; NVIDIA/Megatron-LM pull request 7162',
     });
@@ -138,8 +128,7 @@ function distributedOptimizer(resume: Resume): PartVerdict {
   if (!isFull && now.paramsType === 'fp32') {
     return told('optimizer', {
       outcome: 'after',
-      because:
-        'The optimizer states do not load as they are: with parameters in fp32 Megatron-LM cannot write dp_reshardable states back, under the same layout neither.',
+      because: `${STATES.changed}: with parameters in fp32 Megatron-LM cannot write dp_reshardable states back, under the same layout neither.`,
       predicts: refused ?? 'a view of a leaf Variable that requires grad is being used in an in-place operation.',
       ways: [FULLY, FRESH],
       source: `${DISTRIBUTED_OPTIMIZER} load_parameter_state_from_dp_reshardable`,
@@ -150,14 +139,14 @@ function distributedOptimizer(resume: Resume): PartVerdict {
   if (cut === '') {
     return told('optimizer', {
       outcome: 'loads',
-      because: `The optimizer states load as they are (${saved.sharding}).`,
+      because: `${STATES.loads} (${saved.sharding}).`,
       source: `${DISTRIBUTED_OPTIMIZER} sharded_param_state_${isFull ? 'fully' : 'dp'}_reshardable`,
       proof: 'run',
     });
   }
   return told('optimizer', {
     outcome: 'after',
-    because: `The optimizer states do not load as they are: ${cut}. Saved as dp_reshardable, they follow the gradient buffers of each (tp, pp) rank.`,
+    because: `${STATES.changed}: ${cut}. Saved as dp_reshardable, they follow the gradient buffers of each (tp, pp) rank.`,
     predicts: refused,
     ways: [FULLY, FRESH],
     source:
@@ -216,8 +205,7 @@ function plainOptimizer(resume: Resume): PartVerdict {
   }
   return told('optimizer', {
     outcome: 'loads',
-    because:
-      'The optimizer states load as they are: without use_distributed_optimizer they are cut as the weights are.',
+    because: `${STATES.loads}: without use_distributed_optimizer they are cut as the weights are.`,
     source: 'megatron/core/optimizer/optimizer.py sharded_state_dict',
     proof: 'run',
   });

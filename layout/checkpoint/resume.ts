@@ -63,4 +63,33 @@ export const COMPARED = `${CHECKPOINTING} check_checkpoint_args`;
 /** Why neither weights nor states of the output layer can be loaded. */
 export const TIED = 'the first layout ties the output weights to the embedding, the second does not';
 
+/** How sentences speak of tensors that are loaded. */
+export interface Wording {
+  readonly part: CheckpointPart;
+  readonly loads: string;
+  readonly changed: string;
+  readonly refused: string;
+  readonly unknown: string;
+  readonly resharded: string;
+}
+
+export const MODEL: Wording = {
+  part: 'model',
+  loads: 'The model loads as it is',
+  changed: 'The model does not load as it is',
+  refused: 'The model does not load',
+  unknown: 'Whether the model loads is not known',
+  resharded: 'is resharded',
+};
+
+export const STATES: Wording = {
+  part: 'optimizer',
+  loads: 'The optimizer states load as they are',
+  changed: 'The optimizer states do not load as they are',
+  refused: 'The optimizer states do not load',
+  unknown: 'Whether the optimizer states load is not known',
+  resharded: 'are resharded',
+};
+
+/** The job starts without the saved optimizer states. */
 export const FRESH: WayOut = { what: 'Start with fresh optimizer states.', command: '--no-load-optim' };

@@ -23,7 +23,7 @@ export interface LogWait {
   readonly from: number | null;
 }
 
-/** A wait of which nothing is told. */
+/** A wait whose group and operation the log does not name. */
 export const UNTOLD_WAIT: LogWait = {
   ...{ name: null, desc: null, groupRank: null, seq: null, op: null, input: -1, output: -1 },
   ...{ enqueued: null, completed: null, from: null },
@@ -380,7 +380,8 @@ function waitsOf({ rank, task, timedOut, statuses, setUps }: Speaker): LogWait[]
     .filter(({ seq }) => !told.has(seq))
     .map(
       (one): LogWait => ({
-        ...{ ...UNTOLD_WAIT, groupRank: isOne && one !== timedOut[0] ? null : one.groupRank },
+        ...UNTOLD_WAIT,
+        groupRank: isOne && one !== timedOut[0] ? null : one.groupRank,
         ...{ seq: one.seq, op: one.op, input: one.input, output: one.output },
       }),
     );
@@ -388,7 +389,8 @@ function waitsOf({ rank, task, timedOut, statuses, setUps }: Speaker): LogWait[]
     .filter(({ waited }) => waited)
     .map(
       ({ name, groupRank, from }): LogWait => ({
-        ...{ ...UNTOLD_WAIT, name, desc: name === '0' ? 'default_pg' : null, groupRank, from },
+        ...UNTOLD_WAIT,
+        ...{ name, desc: name === '0' ? 'default_pg' : null, groupRank, from },
       }),
     );
   return [...waits, ...bare, ...setUp];

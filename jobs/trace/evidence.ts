@@ -40,20 +40,13 @@ export interface Entry {
   readonly frames: readonly Value[];
 }
 
-/** The progress of a rank in one group. */
-export interface Progress {
-  readonly group: RunGroup;
-  /** The last collective that the rank has enqueued, and the last one that it knows to be completed. */
-  readonly enqueued: number;
-  readonly completed: number;
-}
-
 /** The evidence of one rank. */
 export interface RankEvidence {
   readonly rank: number;
   /** The ring, the oldest entry first; of logs and broken dumps a part of it. */
   readonly entries: readonly Entry[];
-  readonly progress: ReadonlyMap<RunGroup, Progress>;
+  /** The last collective of each group that the rank has enqueued, where its files tell it beside the ring. */
+  readonly enqueued: ReadonlyMap<RunGroup, number>;
   /** `dump`: the ring to its end. `part`: without its end. `log`: only what the watchdog printed. */
   readonly source: 'dump' | 'part' | 'log';
   /** When the dump's file was written, in nanoseconds since 1970; null for unknown. */

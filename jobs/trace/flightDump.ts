@@ -1,5 +1,5 @@
 import { getOrInsert } from '../collections';
-import type { Entry, Interner, Operation, Progress, RunGroup, StackFrame } from './evidence';
+import type { Entry, Interner, Operation, RunGroup, StackFrame } from './evidence';
 import { type Dict, dictOf, intOf, listOf, type Salvaged, textOf, type Value } from './value';
 
 /** The most tensors of an operation, dimensions of a tensor and frames of a stack that are read. */
@@ -15,10 +15,10 @@ const MAX_REMEMBERED = 16;
 
 /** One Flight Recorder dump (torch/csrc/distributed/c10d/FlightRecorderDetail.hpp `dump_dict`, `dump_json`). */
 export interface FlightDump {
-  readonly version: string;
   readonly groups: readonly RunGroup[];
   readonly entries: readonly Entry[];
-  readonly progress: ReadonlyMap<RunGroup, Progress>;
+  /** The last collective of each group that the rank has enqueued. */
+  readonly enqueued: ReadonlyMap<RunGroup, number>;
   /** The ranks that are told by transfers: they number both ends. */
   readonly own: ReadonlySet<number>;
   /** When its first and last operations happened, in nanoseconds since 1970; 0 for unknown. */
@@ -34,8 +34,7 @@ export interface FlightDump {
  */
 export function flightDump({ value, problem: broken }: Salvaged, interner: Interner, keep: number): FlightDump | null {
   const root = dictOf(value);
-  const version = textOf(root?.get('version'));
-  if (!root || version === undefined || !(root.get('pg_config') || root.get('entries'))) {
+  if (!root || textOf(root.get('version')) === undefined || !(root.get('pg_config') || root.get('entries'))) {
     return null;
   }
   const groups = groupsOf(root, interner);
@@ -47,10 +46,9 @@ export function flightDump({ value, problem: broken }: Salvaged, interner: Inter
   const damage = entries.length < read.length ? `is damaged at entry ${read[entries.length]?.record}` : null;
   const problem = broken ?? damage;
   return {
-    version,
     groups,
     entries: withCoalescedStates(problem === null ? entries : withoutOpenBatch(entries)),
-    progress: progressOf(root, reader.groupOfId),
+    enqueued: enqueuedIn(root, reader.groupOfId),
     own: reader.own,
     oldest: reader.oldest === Number.POSITIVE_INFINITY ? 0 : reader.oldest,
     newest: reader.newest,
@@ -58,8 +56,8 @@ export function flightDump({ value, problem: broken }: Salvaged, interner: Inter
   };
 }
 
-/** The frames of an entry, the innermost first, without those of torch itself where there are others. */
-export function stackOf(frames: readonly Value[]): StackFrame[] {
+/** The innermost frame of an entry; one of torch itself only where there is no other. */
+export function callerOf(frames: readonly Value[]): StackFrame | undefined {
   const all = frames.slice(0, MAX_FRAMES).flatMap((item) => {
     const frame = dictOf(item);
     const file = textOf(frame?.get('filename'));
@@ -67,8 +65,7 @@ export function stackOf(frames: readonly Value[]): StackFrame[] {
       ? [{ name: textOf(frame.get('name')) ?? '', file, line: intOf(frame.get('line')) ?? 0 }]
       : [];
   });
-  const own = all.filter(({ file }) => !/(^|[\\/])torch[\\/]/.test(file));
-  return own.length > 0 ? own : all;
+  return all.find(({ file }) => !/(^|[\\/])torch[\\/]/.test(file)) ?? all[0];
 }
 
 function groupsOf(root: Dict, interner: Interner): RunGroup[] {
@@ -89,17 +86,16 @@ function groupsOf(root: Dict, interner: Interner): RunGroup[] {
 }
 
 /** `pg_status` is keyed by `pg_id`, which only entries relate to a group. */
-function progressOf(root: Dict, groupOfId: ReadonlyMap<number, RunGroup>): Map<RunGroup, Progress> {
-  const progress = new Map<RunGroup, Progress>();
+function enqueuedIn(root: Dict, groupOfId: ReadonlyMap<number, RunGroup>): Map<RunGroup, number> {
+  const found = new Map<RunGroup, number>();
   for (const [id, value] of dictOf(root.get('pg_status'))?.entries() ?? []) {
     const group = groupOfId.get(Number(id));
-    const status = dictOf(value);
-    const enqueued = intOf(status?.get('last_enqueued_collective'));
+    const enqueued = intOf(dictOf(value)?.get('last_enqueued_collective'));
     if (group && enqueued !== undefined) {
-      progress.set(group, { group, enqueued, completed: intOf(status?.get('last_completed_collective')) ?? -1 });
+      found.set(group, enqueued);
     }
   }
-  return progress;
+  return found;
 }
 
 /** Converts the dicts of one dump's ring to entries. */

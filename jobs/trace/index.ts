@@ -7,4 +7,4 @@ export {
   verificationReport,
   verificationSections,
 } from './verificationReport';
-export { isVerifiable, type VerifiableLayout, verify } from './verify';
+export { type VerifiableLayout, verify } from './verify';

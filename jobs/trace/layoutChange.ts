@@ -1,4 +1,5 @@
 import {
+  divisors,
   type GridPlacement,
   groupAlong,
   groupNameOf,
@@ -12,6 +13,9 @@ import { LayoutGroups, WORLD_DESC } from './groupComparison';
 /** The most placements that are tried, and the number of groups that each is first tried on. */
 const MAX_TRIED = 20_000;
 const MAX_PROBES = 64;
+
+/** The most sizes of one degree that are tried, the smallest first. */
+const MAX_SIZES = 24;
 
 /** A change to the layout that gives the groups of the run. */
 export interface Cause {
@@ -133,7 +137,11 @@ function degreesSeen(base: GridPlacement, groups: readonly RunGroup[], worldSize
   let candidates: GridPlacement[] = [start];
   for (const key of (['tp', 'cp', 'pp'] as const).filter((degree) => known[degree] === undefined)) {
     candidates = candidates
-      .flatMap((placement) => divisorsOf(worldSize).map((size) => ({ ...placement, [key]: size })))
+      .flatMap((placement) =>
+        divisors(worldSize)
+          .slice(0, MAX_SIZES)
+          .map((size) => ({ ...placement, [key]: size })),
+      )
       .filter(({ tp, cp, pp, gtpRemat }) => worldSize % (tp * cp * pp * gtpRemat) === 0);
   }
   const dp = seen.get('dp');
@@ -160,16 +168,6 @@ function changes(base: GridPlacement, other: GridPlacement): number {
   return [...SIZE_OF.values()].filter((key) => base[key] !== other[key]).length;
 }
 
-function divisorsOf(number: number): number[] {
-  const divisors: number[] = [];
-  for (let i = 1; i * i <= number; i++) {
-    if (number % i === 0) {
-      divisors.push(i, ...(i * i === number ? [] : [number / i]));
-    }
-  }
-  return divisors.sort((a, b) => a - b).slice(0, 24);
-}
-
 /** The modules of a job without shared ranks in every other order. */
 function* moved(base: readonly GridPlacement[], layout: ResolvedLayout): Iterable<readonly GridPlacement[]> {
   if (layout.mode !== 'non_colocated' || base.length > 5) {
@@ -188,7 +186,7 @@ function* moved(base: readonly GridPlacement[], layout: ResolvedLayout): Iterabl
 
 /** Other degrees of one of `modules` over the same ranks. */
 function exchanged(base: GridPlacement, size: number): GridPlacement[] {
-  const sizes = divisorsOf(size);
+  const sizes = divisors(size).slice(0, MAX_SIZES);
   const dense = sizes.flatMap((tp) =>
     sizes.flatMap((cp) => sizes.flatMap((pp) => (size % (tp * cp * pp) === 0 ? [{ ...base, tp, cp, pp }] : []))),
   );

@@ -1,5 +1,5 @@
 import { getOrInsert, groupedBy } from '../collections';
-import type { Entry, Interner, Progress, RankEvidence, RunGroup } from './evidence';
+import type { Entry, Interner, RankEvidence, RunGroup } from './evidence';
 import { INFERRED_DESC, type LayoutGroups, WORLD_DESC } from './groupComparison';
 import { type LogWait, type RunLogs, UNTOLD_WAIT } from './logs/log';
 import { UNTOLD } from './mismatch';
@@ -29,9 +29,9 @@ export function logEvidence(
   interner: Interner,
 ): LogEvidence {
   const located = new WaitGroups(logs, layout, groups, interner);
-  const ranks = new Map<number, { entries: Entry[]; progress: Map<RunGroup, Progress> }>();
+  const ranks = new Map<number, { entries: Entry[]; enqueued: Map<RunGroup, number> }>();
   const open: string[] = [];
-  const of = (rank: number) => getOrInsert(ranks, rank, () => ({ entries: [], progress: new Map() }));
+  const of = (rank: number) => getOrInsert(ranks, rank, () => ({ entries: [], enqueued: new Map() }));
   for (const { rank, wait } of located.waits) {
     const found = rank === null ? [] : located.groupsOf(rank, wait);
     const [group] = found;
@@ -39,28 +39,22 @@ export function logEvidence(
       open.push(openText(rank, wait, found, layout));
       continue;
     }
-    const { entries, progress } = of(rank);
+    const { entries, enqueued } = of(rank);
     entries.push(entryOf(entries.length, wait, group, interner));
     if (wait.enqueued !== null && wait.enqueued >= 0 && !isTransfer(wait)) {
-      progress.set(group, { group, enqueued: wait.enqueued, completed: wait.completed ?? -1 });
+      enqueued.set(group, wait.enqueued);
     }
   }
   for (const { rank, progress: told } of logs.ranks.values()) {
     for (const one of told) {
       const [group, other] = located.groupsOf(rank, { ...UNTOLD_WAIT, ...one });
-      if (group && !other && !ranks.get(rank)?.progress.has(group)) {
-        of(rank).progress.set(group, { group, enqueued: one.enqueued, completed: one.completed });
+      if (group && !other && !ranks.get(rank)?.enqueued.has(group)) {
+        of(rank).enqueued.set(group, one.enqueued);
       }
     }
   }
   return {
-    ranks: [...ranks].map(([rank, { entries, progress }]) => ({
-      rank,
-      entries,
-      progress,
-      source: 'log',
-      written: null,
-    })),
+    ranks: [...ranks].map(([rank, told]) => ({ rank, ...told, source: 'log', written: null })),
     open: open.slice(0, MAX_OPEN),
   };
 }

@@ -51,7 +51,7 @@ export class RankRun {
 
   /** The last collective of a group that the rank is known to have entered; 0 for none. */
   lastSeq(group: RunGroup): number {
-    return Math.max(this.#lastSeq.get(group) ?? 0, this.evidence.progress.get(group)?.enqueued ?? 0);
+    return Math.max(this.#lastSeq.get(group) ?? 0, this.evidence.enqueued.get(group) ?? 0);
   }
 
   /** Whether the rank has entered a collective of a group. */
@@ -61,7 +61,7 @@ export class RankRun {
     }
     // a ring that has dropped entries may have dropped all of a group
     const showsLast = this.fromStart || this.#lastSeq.has(group);
-    return this.evidence.progress.has(group) || (this.whole && showsLast) ? false : null;
+    return this.evidence.enqueued.has(group) || (this.whole && showsLast) ? false : null;
   }
 
   /** The entry of a collective; undefined where the ring does not hold it. */

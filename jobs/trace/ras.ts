@@ -12,8 +12,6 @@ export interface RasMember {
   readonly gpu: number | null;
   /** Operations launched, by NCCL's name; null for a process that does not answer RAS. */
   readonly counts: ReadonlyMap<string, number> | null;
-  /** Whether RAS considers the process dead. */
-  readonly dead: boolean;
 }
 
 interface RasCommunicator {
@@ -69,7 +67,6 @@ function jsonMember(value: Value, missing: boolean): RasMember[] {
   if (!dict || commRank === undefined || pid === undefined) {
     return [];
   }
-  const status = dictOf(dict.get('status'));
   const counts = dictOf(dict.get('collective_counts'))?.entries() ?? [];
   return [
     {
@@ -78,7 +75,6 @@ function jsonMember(value: Value, missing: boolean): RasMember[] {
       host: textOf(dict.get('host')) ?? '',
       gpu: intOf(dict.get('cuda_dev')) ?? null,
       counts: missing ? null : new Map(Array.from(counts, ([name, count]) => [name, intOf(count) ?? 0])),
-      dead: missing && status?.get('considered_dead') === true,
     },
   ];
 }
@@ -131,6 +127,5 @@ function textMember(
     host: host ?? '',
     gpu: gpu === undefined || gpu.includes(',') ? null : Number(gpu),
     counts: missing ? null : new Map([[kind, own === undefined ? count : Number(own)]]),
-    dead: false,
   };
 }

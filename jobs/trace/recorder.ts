@@ -4,7 +4,6 @@ import { type Dict, dictOf, intOf, listOf, textOf } from './value';
 /** A file of the recorder (smoke/record_groups.py): a line about the rank, then one a group. */
 export interface Recording {
   readonly rank: number;
-  readonly worldSize: number | null;
   readonly host: string | null;
   readonly pid: number | null;
   readonly gpu: number | null;
@@ -48,7 +47,6 @@ export function readRecording(text: string): Recording | null {
     ? null
     : {
         rank,
-        worldSize: intOf(head?.get('world_size')) ?? null,
         host: textOf(head?.get('host')) ?? null,
         pid: intOf(head?.get('pid')) ?? null,
         gpu: intOf(head?.get('gpu')) ?? null,

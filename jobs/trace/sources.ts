@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 import { Gunzip } from 'fflate';
 import { countOf } from '../../layout';
 import { fileErrorText, STANDARD_INPUT, UnsuitableFileError, withRegularFile } from '../regularFile';
-import { type Entry, Interner, type Progress, type RankEvidence, type RunGroup } from './evidence';
+import { type Entry, Interner, type RankEvidence, type RunGroup } from './evidence';
 import { type FlightDump, flightDump } from './flightDump';
 import { readJson } from './jsonText';
 import { LogReader, type Machines, type RunLogs } from './logs/log';
@@ -166,7 +166,7 @@ export class EvidenceReader {
     const read = new Set(ranks.map(({ rank }) => rank));
     const unread = [...this.#unread]
       .filter((rank) => !read.has(rank))
-      .map((rank) => ({ rank, entries: [], progress: new Map(), source: 'part' as const, written: null }));
+      .map((rank) => ({ rank, entries: [], enqueued: new Map(), source: 'part' as const, written: null }));
     return {
       files: this.#files.map((file, index) => {
         const note = notes.get(index);
@@ -442,13 +442,13 @@ const TERMS: readonly RegExp[] = [
 const MAX_SCORED = 1000;
 const MAX_QUOTED = 160;
 
-function rankEvidence(rank: number, { entries, progress, problem }: FlightDump, modified: number | null): RankEvidence {
+function rankEvidence(rank: number, { entries, enqueued, problem }: FlightDump, modified: number | null): RankEvidence {
   const written = modified === null ? null : modified * NS_PER_MS;
   const newest = entries.reduce((most, { created }) => Math.max(most, created), 0);
   return {
     rank,
     entries,
-    progress: progress as Map<RunGroup, Progress>,
+    enqueued,
     source: problem === null ? 'dump' : 'part',
     // a file that is older than its entries has another clock
     written: written === null || written < newest ? null : written,
@@ -503,43 +503,34 @@ class OpenSource {
 
   /** All bytes; null where there are more than `most`. */
   bytes(most: number): Uint8Array | null {
-    const pieces = [this.#head];
-    let size = this.#head.length;
-    for (let piece = this.#next(LARGE_PIECE); piece.length > 0; piece = this.#next(LARGE_PIECE)) {
-      size += piece.length;
-      if (size > most) {
-        return null;
-      }
-      pieces.push(piece);
-    }
-    return Buffer.concat(pieces, size);
+    const pieces: Uint8Array[] = [];
+    return this.forEachPiece(most, (piece) => pieces.push(piece)) ? Buffer.concat(pieces) : null;
   }
 
   /** Calls `visit` with each piece; false where there are more than `most` bytes. */
-  forEachPiece(most: number, visit: (piece: Uint8Array) => void): boolean {
+  forEachPiece(most: number, visit: (piece: Uint8Array) => void, length = LARGE_PIECE): boolean {
     let size = 0;
-    for (let piece = this.#head; piece.length > 0 && size < most; piece = this.#next(LARGE_PIECE)) {
+    for (let piece = this.#head; piece.length > 0 && size <= most; piece = this.#next(length)) {
       size += piece.length;
       visit(piece);
     }
-    return size < most;
+    return size <= most;
   }
 
   /** Calls `visit` with each line; false where there are more than `most` bytes. */
   forEachLine(most: number, visit: (line: string) => void): boolean {
     const decoder = new TextDecoder();
     let rest = '';
-    let size = 0;
-    for (let piece = this.#head; piece.length > 0 && size < most; piece = this.#next(PIECE)) {
-      size += piece.length;
+    const cut = (piece: Uint8Array) => {
       const lines = (rest + decoder.decode(piece, { stream: true })).split(/\r?\n|\r/);
       rest = (lines.pop() ?? '').slice(0, MAX_LOG_LINE);
       for (const line of lines) {
         visit(line);
       }
-    }
+    };
+    const whole = this.forEachPiece(most, cut, PIECE);
     visit(rest);
-    return size < most;
+    return whole;
   }
 
   /** The next bytes; none at the end. */

@@ -1,5 +1,5 @@
 import type { Entry } from './evidence';
-import { stackOf } from './flightDump';
+import { callerOf } from './flightDump';
 import type { RunContext } from './suspect';
 import { SET_UP } from './waits';
 
@@ -19,7 +19,7 @@ export function operationText(entry: Entry, context: Pick<RunContext, 'nameOf'>)
 
 /** Where an operation was called, in the program's own code. */
 export function stackTexts(entry: Entry): string[] {
-  const [frame] = stackOf(entry.frames);
+  const frame = callerOf(entry.frames);
   return frame
     ? [`${entry.completed ? 'It was' : 'It is'} called from ${frame.name} (${frame.file}:${frame.line}).`]
     : [];

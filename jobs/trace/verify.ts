@@ -9,7 +9,7 @@ import {
 } from '../../layout';
 import { ascending, getOrInsert } from '../collections';
 import { type Assessment, assess } from './detectors';
-import type { Entry, Interner, Place, Progress, RankEvidence, RunGroup } from './evidence';
+import type { Entry, Interner, Place, RankEvidence, RunGroup } from './evidence';
 import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groupComparison';
 import { type Cause, causeOf } from './layoutChange';
 import { type LogEvidence, logEvidence } from './logEvidence';
@@ -34,11 +34,6 @@ const MAX_SURVIVED = 4;
 export interface VerifiableLayout extends Checked {
   readonly facts: LayoutFacts;
   readonly resolved: ResolvedLayout;
-}
-
-/** Whether every number of a layout is known. */
-export function isVerifiable(checked: Checked): checked is VerifiableLayout {
-  return checked.resolved !== null && checked.facts !== null;
 }
 
 /** Compares the files of a run with its layout, and finds the ranks that block the run. */
@@ -295,19 +290,19 @@ function withRanks(evidence: RankEvidence, layout: LayoutGroups, interner: Inter
     : {
         ...evidence,
         entries: evidence.entries.map((entry) => ({ ...entry, group: whole(entry.group) })),
-        progress: new Map([...evidence.progress].map(([group, progress]) => [whole(group), progress])),
+        enqueued: new Map([...evidence.enqueued].map(([group, last]) => [whole(group), last])),
       };
 }
 
 /** The evidence of RAS for ranks without a dump: how many operations of each communicator they have launched. */
 function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>, interner: Interner): RankEvidence[] {
-  const found = new Map<number, { entries: Entry[]; progress: Map<RunGroup, Progress> }>();
+  const found = new Map<number, { entries: Entry[]; enqueued: Map<RunGroup, number> }>();
   for (const [index, rasGroup] of (ras?.groups ?? []).entries()) {
     const { group, counts } = rasCounts(rasGroup, index, known, interner);
     const most = Math.max(...counts.values());
     for (const [rank, count] of counts) {
-      const one = getOrInsert(found, rank, () => ({ entries: [], progress: new Map() }));
-      one.progress.set(group, { group, enqueued: count, completed: count });
+      const one = getOrInsert(found, rank, () => ({ entries: [], enqueued: new Map() }));
+      one.enqueued.set(group, count);
       if (count === most && [...counts.values()].some((other) => other < most)) {
         const operation = interner.operation({ name: UNTOLD, peer: null, input: -1, output: -1, dtype: '' });
         const pending = { p2p: false, completed: false, created: 0, frames: [] };
@@ -315,8 +310,8 @@ function fromRas(ras: RasByRank | null, known: ReadonlyMap<number, RankEvidence>
       }
     }
   }
-  return [...found].flatMap(([rank, { entries, progress }]) =>
-    known.has(rank) ? [] : [{ rank, entries, progress, source: 'log' as const, written: null }],
+  return [...found].flatMap(([rank, told]) =>
+    known.has(rank) ? [] : [{ rank, ...told, source: 'log' as const, written: null }],
   );
 }
 

@@ -1,13 +1,14 @@
-import { type CommBackend, isVerifiable, type SmokePlan, smokePlan, type VerifiableLayout } from '../../jobs';
+import { type CommBackend, type SmokePlan, smokePlan, type VerifiableLayout } from '../../jobs';
 import { check } from '../../layout';
 
 /** A layout that must not have errors. */
 export function soundLayout(text: string): VerifiableLayout {
   const checked = check(text);
-  if (!isVerifiable(checked)) {
+  const { facts, resolved } = checked;
+  if (!facts || !resolved) {
     throw new Error(`the layout has errors: ${checked.diagnostics.map(({ message }) => message).join(' ')}`);
   }
-  return checked;
+  return { ...checked, facts, resolved };
 }
 
 /** The plan of the smoke job of a layout that must not have errors. */

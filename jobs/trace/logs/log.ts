@@ -16,9 +16,8 @@ export interface LogWait {
   /** Elements; -1 for unknown. */
   readonly input: number;
   readonly output: number;
-  /** The last operation that the rank has enqueued, and completed; null for untold. */
+  /** The last operation that the rank has enqueued; null for untold. */
   readonly enqueued: number | null;
-  readonly completed: number | null;
   /** The rank inside the group that a set-up of a communicator waits for; null for an operation. */
   readonly from: number | null;
 }
@@ -26,7 +25,7 @@ export interface LogWait {
 /** A wait whose group and operation the log does not name. */
 export const UNTOLD_WAIT: LogWait = {
   ...{ name: null, desc: null, groupRank: null, seq: null, op: null, input: -1, output: -1 },
-  ...{ enqueued: null, completed: null, from: null },
+  ...{ enqueued: null, from: null },
 };
 
 /** How far a rank is in a group, without an operation at fault. */

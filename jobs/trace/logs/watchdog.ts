@@ -27,8 +27,8 @@ export interface TimedOut {
 export interface GroupStatus extends NamedGroup {
   readonly kind: 'status';
   readonly seq: number | null;
+  /** The last operation that the rank has enqueued. */
   readonly enqueued: number;
-  readonly completed: number;
 }
 
 /** A rank that waits for the id of a communicator, which another rank has not put into the store. */
@@ -59,8 +59,8 @@ const GROUP = /\[(?:PG (ID \d{1,9} PG GUID )?([^\s()[\]]{1,64}) ?(?:\(([^()[\]]{
 const TIMED_OUT =
   /\[Rank (\d{1,7})\] {1,2}(?:Watchdog caught collective operation timeout: |Collective )WorkNCCL\((?:SeqNum=(\d{1,15}), )?OpType=(\w{1,40})(?:, TensorShape=\[[\d, ]{0,200}\])?(?:, NumelIn=(\d{1,15}))?(?:, NumelOut=(\d{1,15}))?/;
 const STATUS =
-  /(?:Timeout at NCCL work: |detected by watchdog at work(?: sequence id)?: )(\d{1,20})[., ].{0,40}?last enqueued(?: NCCL)? work: (-?\d{1,20}), last completed(?: NCCL)? work: (-?\d{1,20})/;
-const DUMPING = /Last enqueued NCCL work: (-?\d{1,20}), last completed NCCL work: (-?\d{1,20})/;
+  /(?:Timeout at NCCL work: |detected by watchdog at work(?: sequence id)?: )(\d{1,20})[., ].{0,40}?last enqueued(?: NCCL)? work: (-?\d{1,20}), last completed(?: NCCL)? work: -?\d/;
+const DUMPING = /Last enqueued NCCL work: (-?\d{1,20}), last completed NCCL work: -?\d/;
 const SET_UP =
   /\[(\d{1,7})\] is setting up NCCL communicator and retr(?:ie|ei)ving ncclUniqueId from \[(\d{1,7})\] via c10d key-value store by key '([^']{0,64})', but (.{0,600})/;
 /** The key in the store: `default_pg/0//cuda//KEY`, for other groups `default_pg/0//GROUP//cuda//KEY`; `default_pg/0/KEY` before. */
@@ -126,9 +126,9 @@ function timedOut(text: string): TimedOut | null {
 
 function status(text: string): GroupStatus | null {
   const [, guid, number, desc, groupRank] = GROUP.exec(text) ?? [];
-  const [, seq, enqueued, completed] = STATUS.exec(text) ?? [];
-  const [, lastEnqueued = enqueued, lastCompleted = completed] = DUMPING.exec(text) ?? [];
-  if (groupRank === undefined || lastEnqueued === undefined) {
+  const [, seq, atFault] = STATUS.exec(text) ?? [];
+  const [, enqueued = atFault] = DUMPING.exec(text) ?? [];
+  if (groupRank === undefined || enqueued === undefined) {
     return null;
   }
   // without a description, torch 2.3 and 2.4 print numbers that cannot be told apart
@@ -139,13 +139,12 @@ function status(text: string): GroupStatus | null {
     desc: desc === undefined || desc === 'undefined' ? (number === '0' ? 'default_pg' : null) : desc,
     groupRank: Number(groupRank),
     seq: seq === undefined ? null : Number(seq),
-    enqueued: plausible(lastEnqueued),
-    completed: plausible(lastCompleted),
+    enqueued: plausible(enqueued),
   };
 }
 
 /** torch 2.3 prints a number that was never set: 76280750235782912. */
-function plausible(digits: string | undefined): number {
+function plausible(digits: string): number {
   const value = Number(digits);
   return value >= -1 && value < 1e9 ? value : -1;
 }

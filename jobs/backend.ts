@@ -1,5 +1,6 @@
 import type { ClusterBase } from './clusterFields';
 import type { CommBackend, SmokePlan } from './plan';
+import type { NamedRun } from './runRecord';
 
 export { EnvironmentError, TooFewGpusError } from './environmentError';
 
@@ -22,6 +23,8 @@ export interface SmokeRequest<C extends ClusterBase = ClusterBase> {
   readonly backend?: CommBackend;
   /** The launch is only shown: what this machine lacks becomes a note, because the script may run on another one. */
   readonly dryRun?: boolean;
+  /** How the run is saved while its job runs without this process. */
+  readonly run?: NamedRun;
 }
 
 /** The state of a job at its scheduler. */

@@ -26,6 +26,12 @@ export interface RunRequest {
   readonly allGroups: number;
 }
 
+/** A run by its name. */
+export interface NamedRun {
+  readonly id: string;
+  readonly request: RunRequest;
+}
+
 /** A run that has ended, as the history keeps it; its size does not grow with the world. */
 export interface RunRecord extends RunRequest, Omit<SmokeResult, 'groups'> {
   readonly version: typeof RECORD_VERSION;

@@ -6,11 +6,12 @@ import type { Ticket } from './backend';
 import type { Cluster } from './clusterKinds';
 import { parseClusters } from './clusters';
 import type { SmokePlan } from './plan';
+import type { NamedRun } from './runRecord';
 
 const VERSION = 1;
 
 /** A run whose job may still be running. */
-export interface SavedRun {
+export interface SavedRun extends Partial<NamedRun> {
   readonly version: typeof VERSION;
   readonly id: string;
   /** When its job was submitted, as ISO 8601 writes it. */
@@ -27,8 +28,11 @@ export function runsFolder(): string {
   return join(state?.startsWith('/') ? state : join(homedir(), '.local', 'state'), 'parallelism-layout', 'runs');
 }
 
-/** Saves a run atomically. */
-export function saveRun(folder: string, run: Omit<SavedRun, 'version' | 'id' | 'started'>): SavedRun {
+/** Saves a run atomically; one without a name gets one. */
+export function saveRun(
+  folder: string,
+  run: Pick<SavedRun, 'cluster' | 'plan' | 'ticket'> & Partial<NamedRun>,
+): SavedRun {
   const saved: SavedRun = { version: VERSION, id: randomUUID(), started: new Date().toISOString(), ...run };
   const path = join(folder, `${saved.id}.json`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -59,6 +63,6 @@ function readRun(path: string): SavedRun[] {
 }
 
 /** Removes a saved run. */
-export function forgetRun(folder: string, { id }: SavedRun): void {
+export function forgetRun(folder: string, { id }: Pick<SavedRun, 'id'>): void {
   rmSync(join(folder, `${id}.json`), { force: true });
 }

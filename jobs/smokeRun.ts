@@ -75,7 +75,7 @@ export async function runSmoke(
   let forget = () => {};
   const submitted = (ticket: Ticket) => {
     if (runs !== undefined) {
-      const saved = saveRun(runs, { cluster: request.cluster, plan: launch.plan, ticket });
+      const saved = saveRun(runs, { ...request.run, cluster: request.cluster, plan: launch.plan, ticket });
       forget = () => forgetRun(runs, saved);
     }
   };

@@ -14,7 +14,6 @@ import { Choices } from './pickCluster';
 import { REPORT, Reports } from './reports';
 import { ActiveNode, RunNode, RunsView } from './runsView';
 import { drawResult, drawResults, notifyEnd } from './showResults';
-import { SubmittedRuns } from './submittedRuns';
 
 const VIEW = 'parallelismLayout.runs';
 
@@ -23,7 +22,7 @@ export function registerSmokeJobs({ context, panels, said, output }: JobHost): v
   const storage = context.storageUri ?? context.globalStorageUri;
   const history = new RunHistory(vscode.Uri.joinPath(storage, 'runs').fsPath);
   const job = vscode.Uri.joinPath(context.extensionUri, 'dist', 'smoke').fsPath;
-  const submitted = new SubmittedRuns(vscode.Uri.joinPath(storage, 'submitted').fsPath);
+  const submitted = vscode.Uri.joinPath(storage, 'submitted').fsPath;
   const jobs = new SmokeJobs(job, history, submitted, new Choices(context.workspaceState), said, output);
   const reports = new Reports(jobs);
   const runs = new RunsView(jobs);

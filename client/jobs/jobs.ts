@@ -7,8 +7,10 @@ import {
   DETACH,
   dryRunScript,
   EnvironmentError,
+  forgetRun,
   LOCAL,
   layoutHash,
+  type NamedRun,
   prepareSmoke,
   RECORD_VERSION,
   type RunHistory,
@@ -16,10 +18,12 @@ import {
   type RunRequest,
   recordOf,
   runSmoke,
+  type SavedRun,
   type SmokeListener,
   type SmokePlan,
   type SmokeRequest,
   type SmokeResult,
+  savedRuns,
   smokePlan,
   TooFewGpusError,
 } from '../../jobs';
@@ -32,7 +36,6 @@ import { understoodDocument } from '../understoodDocument';
 import { openSettings } from './clusterSettings';
 import type { Choices } from './pickCluster';
 import { RunProgress, showProgress } from './progress';
-import type { SubmittedRun, SubmittedRuns } from './submittedRuns';
 import { JobLog } from './terminal';
 
 /** What a command or key binding chooses for a run beside the layout. */
@@ -44,9 +47,7 @@ export interface RunOptions {
 }
 
 /** A run in progress. */
-export interface ActiveRun {
-  readonly id: string;
-  readonly request: RunRequest;
+export interface ActiveRun extends NamedRun {
   readonly progress: RunProgress;
   readonly log: JobLog;
   readonly cluster: Cluster;
@@ -95,12 +96,12 @@ export class SmokeJobs implements vscode.Disposable {
 
   /**
    * @param job the folder of the Python job
-   * @param submitted jobs that outlive this window
+   * @param submitted the folder of runs whose jobs outlive this window
    */
   constructor(
     readonly job: string,
     readonly history: RunHistory,
-    readonly submitted: SubmittedRuns,
+    readonly submitted: string,
     readonly choices: Choices,
     readonly said: ServerDiagnostics,
     readonly output: vscode.LogOutputChannel,
@@ -139,7 +140,7 @@ export class SmokeJobs implements vscode.Disposable {
   async load(): Promise<void> {
     await this.history.load();
     this.#changed.fire();
-    const left = vscode.workspace.isTrusted ? await this.submitted.load() : [];
+    const left = vscode.workspace.isTrusted ? savedRuns(this.submitted) : [];
     await Promise.all(left.map((run) => this.#followAgain(run)));
   }
 
@@ -155,16 +156,21 @@ export class SmokeJobs implements vscode.Disposable {
     }
     const { plan, layout } = runnable;
     const run = this.#begin(randomUUID(), requestOf(document, layout, plan, cluster), cluster);
-    const request = { plan, cluster, job: this.job, ...backendOf(options) };
-    return this.#toEnd(run, this.#runAlone(run, request));
+    const { id, request } = run;
+    const smoke = { plan, cluster, job: this.job, run: { id, request }, ...backendOf(options) };
+    return this.#toEnd(run, this.#runAlone(run, smoke));
   }
 
   /** Follows a job of an earlier session. */
-  async #followAgain({ id, request, saved, folder }: SubmittedRun): Promise<void> {
-    const run = this.#begin(id, request, saved.cluster);
-    const following = attachSmoke(saved, listenerOf(run), run.abort.signal, folder);
-    const outcome = following.then((result) => ({ result, backend: saved.plan.backend }));
-    await this.#toEnd(run, outcome);
+  async #followAgain(saved: SavedRun): Promise<void> {
+    if (saved.request) {
+      const run = this.#begin(saved.id, saved.request, saved.cluster);
+      const following = attachSmoke(saved, listenerOf(run), run.abort.signal, this.submitted);
+      await this.#toEnd(
+        run,
+        following.then((result) => ({ result, backend: saved.plan.backend })),
+      );
+    }
   }
 
   /** Shows the progress of a run until it ends, and adds it to the history. */
@@ -223,7 +229,7 @@ export class SmokeJobs implements vscode.Disposable {
   }
 
   /** The log of a run, of this session or an earlier one. */
-  async showLog({ id, request }: Pick<ActiveRun, 'id' | 'request'>, record?: RunRecord): Promise<void> {
+  async showLog({ id, request }: NamedRun, record?: RunRecord): Promise<void> {
     const lines = record ? (await this.history.detail(record))?.log : undefined;
     const log = this.#logs.get(id) ?? new JobLog(logName(request), lines ?? []);
     this.#logs.set(id, log);
@@ -269,9 +275,9 @@ export class SmokeJobs implements vscode.Disposable {
 
   #end(run: ActiveRun): void {
     this.#running.delete(run.request.uri);
-    void this.submitted.forget(run.id);
     run.progress.dispose();
     this.#changed.fire();
+    forgetRun(this.submitted, run);
   }
 
   /** Runs a job; one on this machine waits until the machine is free. */
@@ -322,9 +328,7 @@ export class SmokeJobs implements vscode.Disposable {
         }
       },
     };
-    const folder = await this.submitted.folderFor(run);
-    const result = await runSmoke(request, listener, abort.signal, folder);
-    return { result, backend: used };
+    return { result: await runSmoke(request, listener, abort.signal, this.submitted), backend: used };
   }
 
   async #keep(record: RunRecord, { groups }: SmokeResult, log: JobLog): Promise<void> {

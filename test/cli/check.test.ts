@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -275,6 +275,17 @@ describe('a configuration in a folder above the layout', () => {
     expect([severities, status]).toEqual([['error'], 2]);
     expect(stderr).toContain(reason);
   });
+});
+
+test('the hook of pre-commit builds in a checkout that has its packages, and leaves them as they are', () => {
+  put('node_modules/.package-lock.json', '{}');
+  put('dist/.keep', '');
+  const build = `echo 'console.log(process.argv.slice(2).join())' > dist/cli.js`;
+  put('package.json', JSON.stringify({ scripts: { build } }));
+  put('scripts/pre-commit', readFileSync('scripts/pre-commit'));
+  const { stdout } = spawnSync('sh', [join(folder, 'scripts/pre-commit'), 'check', 'a'], { encoding: 'utf8' });
+  expect(stdout).toBe('check,a\n');
+  expect(readdirSync(join(folder, 'node_modules'))).toEqual(['.package-lock.json']);
 });
 
 test('the hook of pre-commit and the action of GitHub name commands that exist', () => {

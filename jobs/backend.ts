@@ -42,7 +42,7 @@ export interface JobOutput {
   events(text: string): void;
   /** A piece of what the job, its launcher and its ranks write for people. */
   log(text: string): void;
-  /** The state of the job at its scheduler has changed. */
+  /** The state of the job at its scheduler; the same one counts once. */
   state(state: JobState): void;
   /** The job runs without this process from now on, and can be followed again. */
   submitted(ticket: Ticket): void;

@@ -221,6 +221,13 @@ function sequencesOf({ ntp }: ResolvedLayout, facts: LayoutFacts): PlanSequence[
   }));
 }
 
+/** How many groups of the layout a run has to pass: those of more than one rank. */
+export function groupsToPass({ groups }: SmokePlan): number {
+  return groups
+    .filter(({ check }) => check === undefined)
+    .reduce((sum, { ranks }) => sum + ranks.filter(({ length }) => length > 1).length, 0);
+}
+
 /** The plan for the backend that the machine can run. */
 export function planFor(plan: SmokePlan, backend: 'nccl' | 'gloo'): SmokePlan {
   return { ...plan, backend, payload_bytes: plan.payload_bytes ?? DEFAULT_PAYLOAD[backend] };

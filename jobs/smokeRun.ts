@@ -11,7 +11,7 @@ import {
 } from './backend';
 import { backendOf, type Cluster } from './clusterKinds';
 import { LineSplitter, parseEvent, type SmokeEvent } from './events';
-import type { SmokePlan } from './plan';
+import { groupsToPass, type SmokePlan } from './plan';
 import { makeRunFolder } from './runFolder';
 import { forgetRun, type SavedRun, saveRun } from './savedRuns';
 import type { Fault, GroupOperations, PassedGroup, SmokeResult } from './smokeResult';
@@ -119,10 +119,17 @@ async function follow(
   const outcome = new Outcome(plan, listener);
   const events = new LineSplitter((line) => outcome.readEvent(line));
   const log = new LineSplitter((line) => outcome.readLog(line));
+  let told = '';
   const ending = await run({
     events: (text) => events.feed(text),
     log: (text) => log.feed(text),
-    state: (state) => listener.onState?.(state),
+    state(state) {
+      const text = JSON.stringify(state);
+      if (text !== told) {
+        told = text;
+        listener.onState?.(state);
+      }
+    },
     submitted,
   });
   events.end();
@@ -155,9 +162,7 @@ class Outcome {
     readonly plan: SmokePlan,
     readonly listener: SmokeListener,
   ) {
-    this.#allGroups = plan.groups
-      .filter(({ check }) => check === undefined)
-      .reduce((n, { ranks }) => n + ranks.filter(({ length }) => length > 1).length, 0);
+    this.#allGroups = groupsToPass(plan);
   }
 
   readEvent(line: string): void {

@@ -8,6 +8,7 @@ import {
   dryRunScript,
   EnvironmentError,
   forgetRun,
+  groupsToPass,
   LOCAL,
   layoutHash,
   type NamedRun,
@@ -429,9 +430,7 @@ function requestOf(
     kind: cluster.kind,
     started: new Date().toISOString(),
     world: plan.world_size,
-    allGroups: plan.groups
-      .filter(({ check: made }) => made === undefined)
-      .reduce((sum, { ranks }) => sum + ranks.filter(({ length }) => length > 1).length, 0),
+    allGroups: groupsToPass(plan),
   };
 }
 

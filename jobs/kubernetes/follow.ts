@@ -88,7 +88,6 @@ class Follower {
   #pods: readonly PodState[] = [];
   #end: Extract<SmokeEvent, { ev: 'end' }> | null = null;
   #cancelled: number | null = null;
-  #told = '';
   #broken = '';
   #answered = Date.now();
 
@@ -279,10 +278,7 @@ class Follower {
   }
 
   #tell(phase: JobState['phase'], detail: string): void {
-    if (this.#told !== `${phase} ${detail}`) {
-      this.#told = `${phase} ${detail}`;
-      this.output.state({ job: this.job.name, phase, detail });
-    }
+    this.output.state({ job: this.job.name, phase, detail });
   }
 
   /** Waits; false once the job has ended. */

@@ -67,7 +67,6 @@ class Follower {
   #session: Session | null = null;
   #last: SlurmState = parseState('UNKNOWN');
   #nodes = '';
-  #said = '';
   #cancelled = false;
   #detached = false;
   #over = false;
@@ -156,19 +155,11 @@ class Follower {
     } else if (name === 'state') {
       this.#last = parseState(body);
       this.#nodes = this.#last.nodes || this.#nodes;
-      this.#tell(jobState(this.ticket.job, this.#last));
+      this.output.state(jobState(this.ticket.job, this.#last));
     } else if (name === 'trouble') {
-      this.#tell({ job: this.ticket.job, phase: 'disconnected', detail: body });
+      this.output.state({ job: this.ticket.job, phase: 'disconnected', detail: body });
     } else if (name === 'over') {
       this.#over = true;
-    }
-  }
-
-  #tell(state: Parameters<JobOutput['state']>[0]): void {
-    const said = JSON.stringify(state);
-    if (said !== this.#said) {
-      this.#said = said;
-      this.output.state(state);
     }
   }
 
@@ -181,7 +172,7 @@ class Follower {
       );
     }
     const seconds = Math.min(2 ** attempt, LONGEST_WAIT);
-    this.#tell({
+    this.output.state({
       job,
       phase: 'disconnected',
       detail: `${this.shell.place}: ${lost}; next attempt in ${seconds} s`,

@@ -1,5 +1,5 @@
 import { type LogLine, logLine, type MeasuredRun, MeasuredRunReader } from '../../../layout';
-import { EndReader, type ProcessEnd } from './ends';
+import { EndReader, type ProcessEnd, type RanksEnd } from './ends';
 import { type RaisedException, rayException, TracebackReader } from './tracebacks';
 import { type GroupStatus, type SetUp, type TimedOut, type WatchdogLine, watchdogLine } from './watchdog';
 
@@ -161,8 +161,8 @@ export class LogReader {
     const { text } = line;
     const measured = this.#measured.line(line);
     const end = this.#ends.line(text);
-    for (const rank of end?.ranks ?? []) {
-      this.#ended(rank, end);
+    if (end) {
+      this.#ended(end);
     }
     const speaker = this.#speaker(line);
     const event = watchdogLine(text);
@@ -281,22 +281,18 @@ export class LogReader {
     }
   }
 
-  #ended(
-    rank: number,
-    end: { readonly host: string | null; readonly pid: number | null; readonly end: ProcessEnd } | null,
-  ): void {
-    if (!end) {
-      return;
+  #ended({ ranks, host, pid, end }: RanksEnd): void {
+    for (const rank of ranks) {
+      const key = `rank ${rank}`;
+      const speaker = this.#speakers.get(key) ?? new Speaker(rank);
+      if (this.#speakers.size < this.#most) {
+        this.#speakers.set(key, speaker);
+      }
+      // torchrun tells more than srun, and the first end more than later ones
+      speaker.end = speaker.end && !end.first ? speaker.end : end;
+      speaker.pid = pid ?? speaker.pid;
+      speaker.host = host === null ? speaker.host : copied(host);
     }
-    const key = `rank ${rank}`;
-    const speaker = this.#speakers.get(key) ?? new Speaker(rank);
-    if (this.#speakers.size < this.#most) {
-      this.#speakers.set(key, speaker);
-    }
-    // torchrun tells more than srun, and the first end more than later ones
-    speaker.end = speaker.end && !end.end.first ? speaker.end : end.end;
-    speaker.pid = end.pid ?? speaker.pid;
-    speaker.host = end.host === null ? speaker.host : copied(end.host);
   }
 
   #rankLog(rank: number, speaker: Speaker): RankLog {

@@ -6,8 +6,8 @@ import { nameOf } from './paths';
 /** The language of layout files. */
 export const LANGUAGE = 'parallelism-layout';
 
-/** How many files of the workspace are offered. */
-const MAX_FILES = 500;
+/** How many layouts of the workspace, or of a folder of it, are offered, checked by a task, or by a server that reaches none. */
+const MAX_FILES = 1000;
 
 /**
  * The layout that a command is for: the one that a menu (an address), a lens of the server (an address as text) or a key
@@ -71,9 +71,11 @@ function openLayouts(): readonly vscode.Uri[] {
 /** How layout files are named. */
 export const LAYOUT_FILE = /\.layout\.ya?ml$/;
 
-/** The layout files of the workspace. */
-export async function layoutFiles(): Promise<readonly vscode.Uri[]> {
-  return vscode.workspace.findFiles('**/*.layout.{yaml,yml}', '**/node_modules/**', MAX_FILES);
+/** The layout files of the workspace, or of a folder of it. */
+export async function layoutFiles(folder?: vscode.WorkspaceFolder | vscode.Uri): Promise<readonly vscode.Uri[]> {
+  const pattern = '**/*.layout.{yaml,yml}';
+  const found = folder ? new vscode.RelativePattern(folder, pattern) : pattern;
+  return vscode.workspace.findFiles(found, '**/node_modules/**', MAX_FILES);
 }
 
 /** Files to choose from, with their places in the workspace. */
@@ -102,6 +104,25 @@ export async function emptyLayout(argument: unknown): Promise<vscode.TextDocumen
       ? await vscode.workspace.openTextDocument(vscode.Uri.parse(argument, true))
       : undefined;
   return document?.getText().trim() === '' ? document : undefined;
+}
+
+/** Calls a listener with each layout that was edited, once its edits rest. @param delay milliseconds */
+export function onDidRest(listener: (document: vscode.TextDocument) => unknown, delay: number): vscode.Disposable {
+  const timers = new Map<string, ReturnType<typeof setTimeout>>();
+  const listening = vscode.workspace.onDidChangeTextDocument(({ document }) => {
+    if (document.languageId === LANGUAGE) {
+      const key = document.uri.toString();
+      clearTimeout(timers.get(key));
+      timers.set(
+        key,
+        setTimeout(() => listener(document), delay),
+      );
+    }
+  });
+  return new vscode.Disposable(() => {
+    listening.dispose();
+    timers.forEach(clearTimeout);
+  });
 }
 
 /** A line from its first character that is no blank, for a diagnostic; a line beyond the text is its last one. */

@@ -28,10 +28,16 @@ export function readLayoutText(file: vscode.Uri): Promise<string | null> {
   return readText(file, CHARACTER_BYTES * MAX_TEXT);
 }
 
-/** The text of a layout as an editor has it, or else as the disk has it; null where there is none that is read. */
-export async function currentLayoutText(file: vscode.Uri): Promise<string | null> {
+/** The text of a file with the changes that an editor has not saved yet, or as `readText` reads it. */
+export async function currentText(file: vscode.Uri, most: number, root?: vscode.Uri): Promise<string | null> {
   const open = vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === file.toString());
-  return open ? open.getText() : readLayoutText(file);
+  // the disk may be ahead of an editor without changes
+  return open?.isDirty ? open.getText() : ((await readText(file, most, root)) ?? open?.getText() ?? null);
+}
+
+/** The same for a layout. */
+export function currentLayoutText(file: vscode.Uri): Promise<string | null> {
+  return currentText(file, CHARACTER_BYTES * MAX_TEXT);
 }
 
 /** Whether a file, or a folder between it and a root, is a symbolic link: nobody here can tell where that leads. */

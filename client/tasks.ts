@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as vscode from 'vscode';
 import { clustersOfSettings } from './jobs/clusterSettings';
+import { layoutFiles } from './layoutDocument';
 
 const TYPE = 'parallelism-layout';
 
@@ -31,8 +32,7 @@ export class LayoutTasks implements vscode.TaskProvider {
 
   /** The task that checks all layouts of a folder; undefined where there is none, or none on a disk. */
   async #checkAll(folder: vscode.WorkspaceFolder): Promise<vscode.Task | undefined> {
-    const pattern = new vscode.RelativePattern(folder, '**/*.layout.{yaml,yml}');
-    const files = await vscode.workspace.findFiles(pattern, '**/node_modules/**', 1000);
+    const files = await layoutFiles(folder);
     if (files.length === 0 || folder.uri.scheme !== 'file') {
       return undefined;
     }

@@ -4,7 +4,7 @@ import { estimateOf, measuredScore, runMark, scoresOfFacts } from '../../layout/
 import { costOf } from '../../picture/cost';
 import type { CompareWith, PanelBase } from '../../webview/panel/messages';
 import { fileItems, LAYOUT_FILE, layoutFiles } from '../layoutDocument';
-import { nameOf } from '../paths';
+import { chooseFileBeside, nameOf } from '../paths';
 import { currentLayoutText, readLayoutText, readText } from '../readText';
 import { understoodDocument } from '../understoodDocument';
 import { textInLastCommit } from './lastCommit';
@@ -37,7 +37,8 @@ export async function baseFor(
       return uri ? baseOf(await textOf(uri), nameOf(uri), uri.toString()) : null;
     }
     case 'run': {
-      const uri = file === null ? await chooseLog(document.uri) : vscode.Uri.parse(file, true);
+      const logs = { [vscode.l10n.t('Logs')]: ['log', 'txt', 'out', 'err', '*'] };
+      const uri = file === null ? await chooseFileBeside(document.uri, logs) : vscode.Uri.parse(file, true);
       return uri ? baseOfRun(document, uri) : null;
     }
   }
@@ -103,16 +104,6 @@ async function baseOfRun(document: vscode.TextDocument, uri: vscode.Uri): Promis
   };
 }
 
-/** Asks for the log of a run. */
-async function chooseLog(document: vscode.Uri): Promise<vscode.Uri | undefined> {
-  const [file] =
-    (await vscode.window.showOpenDialog({
-      defaultUri: vscode.Uri.joinPath(document, '..'),
-      filters: { [vscode.l10n.t('Logs')]: ['log', 'txt', 'out', 'err', '*'] },
-    })) ?? [];
-  return file;
-}
-
 async function textOf(uri: vscode.Uri): Promise<string> {
   const text = await currentLayoutText(uri);
   if (text === null) {
@@ -127,13 +118,6 @@ async function chooseFile(document: vscode.Uri): Promise<vscode.Uri | undefined>
   const browse = { label: vscode.l10n.t('Browse...'), description: '', uri: undefined };
   const placeHolder = vscode.l10n.t('Compare {0} with which layout?', nameOf(document));
   const chosen = await vscode.window.showQuickPick([...items, browse], { placeHolder, matchOnDescription: true });
-  if (chosen !== browse) {
-    return chosen?.uri;
-  }
-  const [file] =
-    (await vscode.window.showOpenDialog({
-      defaultUri: vscode.Uri.joinPath(document, '..'),
-      filters: { [vscode.l10n.t('Layouts')]: ['layout.yaml', 'layout.yml', 'yaml', 'yml'] },
-    })) ?? [];
-  return file;
+  const layouts = { [vscode.l10n.t('Layouts')]: ['layout.yaml', 'layout.yml', 'yaml', 'yml'] };
+  return chosen === browse ? chooseFileBeside(document, layouts) : chosen?.uri;
 }

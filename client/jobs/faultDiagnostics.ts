@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
 import { type Fault, layoutHash, lineOfGroup, nameOfKind, type RunRecord } from '../../jobs';
 import { type LayoutFacts, processGroups, projectUrl, type ResolvedLayout, type Understood } from '../../layout';
-import { LANGUAGE, rangeOfLine } from '../layoutDocument';
+import { LANGUAGE, onDidRest, rangeOfLine } from '../layoutDocument';
 import { understoodDocument } from '../understoodDocument';
 import type { SmokeJobs } from './jobs';
 
-/** Delay between an edit and the update of these diagnostics, in milliseconds. */
+/** Delay between an edit of a layout and the update of its diagnostics, in milliseconds. */
 const PATIENCE = 200;
 
 /** How many ranks of a fault are looked up in the groups of a layout. */
@@ -15,45 +15,22 @@ const MAX_RANKS = 8;
  * The fault of the last run of each open layout, as a diagnostic on the line that it comes from. It is shown while the resolved
  * layout is the one of that run: a changed number removes it, and undoing the change brings it back.
  */
-export class Failures implements vscode.Disposable {
-  readonly #shown = vscode.languages.createDiagnosticCollection('parallelism-layout-smoke');
-  readonly #subscriptions: vscode.Disposable[];
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(readonly jobs: SmokeJobs) {
-    this.#subscriptions = [
-      jobs.onDidChange(() => this.#showAll()),
-      vscode.workspace.onDidOpenTextDocument((document) => this.#show(document)),
-      vscode.workspace.onDidChangeTextDocument(({ document }) => document.languageId === LANGUAGE && this.#showSoon()),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#shown.delete(uri)),
-    ];
-  }
-
-  dispose(): void {
-    clearTimeout(this.#timer);
-    vscode.Disposable.from(...this.#subscriptions).dispose();
-    this.#shown.dispose();
-  }
-
-  #showAll(): void {
-    for (const document of vscode.workspace.textDocuments) {
-      this.#show(document);
+export function showFaults(jobs: SmokeJobs): vscode.Disposable {
+  const shown = vscode.languages.createDiagnosticCollection('parallelism-layout-smoke');
+  const show = (document: vscode.TextDocument) => {
+    if (document.languageId === LANGUAGE && !document.isClosed) {
+      const record = jobs.lastOf(document.uri);
+      const busy = jobs.activeOf(document.uri) !== undefined;
+      shown.set(document.uri, record?.fault && !busy ? failureOf(document, record, record.fault) : []);
     }
-  }
-
-  #showSoon(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#showAll(), PATIENCE);
-  }
-
-  #show(document: vscode.TextDocument): void {
-    if (document.languageId !== LANGUAGE || document.isClosed) {
-      return;
-    }
-    const record = this.jobs.lastOf(document.uri);
-    const busy = this.jobs.activeOf(document.uri) !== undefined;
-    this.#shown.set(document.uri, record?.fault && !busy ? failureOf(document, record, record.fault) : []);
-  }
+  };
+  return vscode.Disposable.from(
+    shown,
+    jobs.onDidChange(() => vscode.workspace.textDocuments.forEach(show)),
+    vscode.workspace.onDidOpenTextDocument(show),
+    onDidRest(show, PATIENCE),
+    vscode.workspace.onDidCloseTextDocument(({ uri }) => shown.delete(uri)),
+  );
 }
 
 /** A fault at the line of the layout that it comes from, with the lines of all groups that it touches. */

@@ -8,7 +8,7 @@ import { ask, showError, showInformation } from '../notifications';
 import type { JobHost } from '../platform/platform';
 import { CLUSTERS, openSettings } from './clusterSettings';
 import { SmokeLenses } from './codeLens';
-import { Failures } from './faultDiagnostics';
+import { showFaults } from './faultDiagnostics';
 import { type ActiveRun, type RunOptions, SmokeJobs } from './jobs';
 import { Choices } from './pickCluster';
 import { REPORT, Reports } from './reports';
@@ -36,7 +36,7 @@ export function registerSmokeJobs({ context, panels, said, output }: JobHost): v
     jobs,
     runs,
     view,
-    new Failures(jobs),
+    showFaults(jobs),
     drawResults(panels, jobs),
     jobs.onDidChange(() => showState(view, jobs)),
     jobs.onDidEnd((ended) => void notifyEnd(ended)),

@@ -9,7 +9,7 @@ import {
   speedText,
 } from '../../jobs';
 import { understand } from '../../layout';
-import { LANGUAGE } from '../layoutDocument';
+import { onDidRest } from '../layoutDocument';
 import { currentLayoutText } from '../readText';
 import type { ActiveRun, SmokeJobs } from './jobs';
 import { outcomeIcon, outcomeText, timeOf } from './runSummary';
@@ -45,44 +45,32 @@ const PATIENCE = 500;
 /** The smoke jobs of this workspace, the last first: those in progress, then those that have ended. */
 export class RunsView implements vscode.TreeDataProvider<Node>, vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<Node | undefined>();
-  readonly #subscriptions: vscode.Disposable[];
-  readonly #followed = new Map<string, { readonly node: ActiveNode; readonly listener: vscode.Disposable }>();
-  #records = new Map<string, RunNode>();
+  readonly #subscriptions: vscode.Disposable;
+  readonly #followed = new WeakMap<ActiveRun, ActiveNode>();
   #hashes = new Map<string, Promise<string | undefined>>();
-  #timer: NodeJS.Timeout | undefined;
   readonly onDidChangeTreeData = this.#changed.event;
 
   constructor(readonly jobs: SmokeJobs) {
-    this.#subscriptions = [
+    this.#subscriptions = vscode.Disposable.from(
+      this.#changed,
       jobs.onDidChange(() => this.#refresh()),
-      vscode.workspace.onDidChangeTextDocument(
-        ({ document }) => document.languageId === LANGUAGE && this.#refreshSoon(),
-      ),
-    ];
+      onDidRest(() => this.#refresh(), PATIENCE),
+    );
   }
 
   dispose(): void {
-    clearTimeout(this.#timer);
-    vscode.Disposable.from(...this.#subscriptions).dispose();
-    for (const { listener } of this.#followed.values()) {
-      listener.dispose();
-    }
-    this.#changed.dispose();
+    this.#subscriptions.dispose();
   }
 
   getChildren(node?: Node): Node[] | Promise<Node[]> {
     if (!node) {
       const active = this.jobs.active.map((run) => this.#follow(run));
-      return [...active, ...this.jobs.history.runs.map((record) => this.nodeOf(record))];
+      return [...active, ...this.jobs.history.runs.map((record) => new RunNode(record))];
     }
     if (node instanceof RunNode) {
       return this.#factsOf(node.record);
     }
     return node instanceof ActiveNode ? [] : [...(node.children ?? [])];
-  }
-
-  getParent(): undefined {
-    return undefined;
   }
 
   async getTreeItem(node: Node): Promise<vscode.TreeItem> {
@@ -92,41 +80,20 @@ export class RunsView implements vscode.TreeDataProvider<Node>, vscode.Disposabl
     return node instanceof RunNode ? this.#runItem(node.record) : node.item;
   }
 
-  /** The node of a run: the same one for as long as the run is there. */
-  nodeOf(record: RunRecord): RunNode {
-    const known = this.#records.get(record.id);
-    const node = known ?? new RunNode(record);
-    this.#records.set(record.id, node);
-    return node;
-  }
-
-  #refreshSoon(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#refresh(), PATIENCE);
-  }
-
   #refresh(): void {
     this.#hashes = new Map();
-    const kept = new Set(this.jobs.history.runs.map(({ id }) => id));
-    this.#records = new Map([...this.#records].filter(([id]) => kept.has(id)));
-    const going = new Set(this.jobs.active.map(({ id }) => id));
-    for (const [id, { listener }] of this.#followed) {
-      if (!going.has(id)) {
-        listener.dispose();
-        this.#followed.delete(id);
-      }
-    }
     this.#changed.fire(undefined);
   }
 
   /** The node of a run in progress; it is drawn again at each step of the run. */
   #follow(run: ActiveRun): ActiveNode {
-    const known = this.#followed.get(run.id);
-    if (known) {
-      return known.node;
+    const known = this.#followed.get(run);
+    const node = known ?? new ActiveNode(run);
+    if (!known) {
+      this.#followed.set(run, node);
+      // the progress ends with the run
+      run.progress.onDidChange(() => this.#changed.fire(node));
     }
-    const node = new ActiveNode(run);
-    this.#followed.set(run.id, { node, listener: run.progress.onDidChange(() => this.#changed.fire(node)) });
     return node;
   }
 

@@ -3,7 +3,7 @@ import { workbenchText } from '../../layout';
 import type { ImportOptions, LaunchReading } from '../../layout/launch';
 import { showError } from '../notifications';
 import { nameOf } from '../paths';
-import { readText } from '../readText';
+import { currentText } from '../readText';
 
 /** The engine that reads launch files; it is loaded when it is first needed. */
 export const engine = () => import('../../layout/launch');
@@ -105,14 +105,6 @@ export function degreesOf({ values }: LaunchReading): string {
     return degree > 1 ? [`${name} ${degree}`] : [];
   });
   return [...(ranks === undefined ? [] : [vscode.l10n.t('{0} ranks', ranks)]), ...degrees].join(' · ');
-}
-
-/** The text of a file with the changes of an editor that has not saved them yet. */
-async function currentText(uri: vscode.Uri, most: number, root?: vscode.Uri): Promise<string | null> {
-  const changed = vscode.workspace.textDocuments.find(
-    (document) => document.isDirty && document.uri.toString() === uri.toString(),
-  );
-  return changed ? changed.getText() : readText(uri, most, root);
 }
 
 /** A file's path as a layout names it: relative to the layout's folder. */

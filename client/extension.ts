@@ -12,6 +12,7 @@ import { registerTransfers } from './launch/transfer';
 import { LANGUAGE } from './layoutDocument';
 import { reach, watchFixes } from './milestones';
 import { newLayout, openSample } from './newLayout';
+import { messageOf } from './notifications';
 import { planLayouts } from './planLayouts';
 import type { Platform } from './platform/platform';
 import { reportIssue } from './reportIssue';
@@ -24,7 +25,9 @@ let server: Promise<Server> | undefined;
 /** Starts the extension on a platform. Commands and panels work at once, while the language server starts. */
 export function activate(context: vscode.ExtensionContext, platform: Platform): void {
   const output = vscode.window.createOutputChannel('Parallelism Layout', { log: true });
-  const said = new ServerDiagnostics();
+  server = startServer(context, platform, output);
+  server.catch((error: unknown) => output.error(`The language server could not be loaded: ${messageOf(error)}`));
+  const said = new ServerDiagnostics(server);
   const panels = new GridPanels(context.extensionUri, said);
   context.subscriptions.push(
     output,
@@ -64,12 +67,10 @@ export function activate(context: vscode.ExtensionContext, platform: Platform): 
     void setContext('canRun');
   }
   void setContext('active');
-  server = startServer(context, platform, output);
-  void server.then((started) => said.connect(started));
 }
 
 export async function deactivate(): Promise<void> {
-  await (await server)?.dispose();
+  await (await server?.catch(() => undefined))?.dispose();
 }
 
 /** Loads and starts the language server's client, which takes longer to load than all else that activation needs. */

@@ -1,11 +1,20 @@
 import * as vscode from 'vscode';
-import { type BaseLanguageClient, CancellationToken, CloseAction, ErrorAction, State } from 'vscode-languageclient';
+import {
+  type BaseLanguageClient,
+  CancellationToken,
+  CloseAction,
+  ErrorAction,
+  type LanguageClientOptions,
+  State,
+} from 'vscode-languageclient';
 import { type ServerOptions, SUMMARY, type Summary } from '../server/messages';
 import { reach } from './milestones';
 import { showError } from './notifications';
-import type { CreateClient } from './platform/platform';
 import { ShownDiagnostics } from './shownDiagnostics';
 import { traceChannel } from './traceChannel';
+
+/** Makes a client of the language server, which is not started yet. */
+export type CreateClient = (options: LanguageClientOptions) => BaseLanguageClient;
 
 /** How many crashes in a row restart the server; the next one asks a person. */
 const MAX_RESTARTS = 3;

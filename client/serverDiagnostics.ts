@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { type Diagnostic, isOfText, type Recovery, type Resizing } from '../layout';
-import type { Alternatives, Plan, Tradeoffs } from '../layout/cost';
+import type { Plan, Tradeoffs } from '../layout/cost';
 import {
   PLAN,
   type PlanRequest,
@@ -10,27 +10,12 @@ import {
   SAID,
   TRADEOFFS,
   type TradeoffsRequest,
-  type WeighedText,
 } from '../server/messages';
+import type { Server } from './languageClient';
 
 /** The message where a command needs a checked layout and the language server does not run. */
 export const NOT_CHECKED = (): string =>
   vscode.l10n.t('The layout has not been checked: the language server does not run. Restart it first.');
-
-/** A language server that can be asked. */
-interface Answers {
-  /** Fires when it has checked a document, starts or ends. */
-  readonly onDidChange: vscode.Event<void>;
-  /** Resolves when it has started, or has failed to. */
-  started(): Promise<void>;
-  /** Null where it does not run, ends meanwhile, or the request was cancelled. */
-  ask<Request extends { readonly uri: string }, Answer>(
-    method: string,
-    document: vscode.TextDocument,
-    request: Omit<Request, 'uri'>,
-    token?: vscode.CancellationToken,
-  ): Promise<Answer | null>;
-}
 
 /** Layouts that a plan lists. */
 const PLANNED = 10;
@@ -38,23 +23,21 @@ const PLANNED = 10;
 /** What the language server says of documents, also while it is loaded, started and restarted: the extension judges nothing. */
 export class ServerDiagnostics implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
-  /** What the server told last, which it does not tell again. */
-  #alternatives: { readonly key: string; readonly alternatives: Alternatives } | null = null;
-  #server: Answers | undefined;
-  #connect: (server: Answers) => void = () => {};
-  readonly #connected = new Promise<Answers>((resolve) => {
-    this.#connect = resolve;
-  });
+  /** Once it is loaded. */
+  #server: Pick<Server, 'ask'> | undefined;
 
   /** Fires when the server has checked a document, starts or ends. */
   readonly onDidChange = this.#changed.event;
 
-  /** Takes the server, once it is loaded. */
-  connect(server: Answers): void {
-    this.#server = server;
-    this.#connect(server);
-    server.onDidChange(() => this.#changed.fire());
-    this.#changed.fire();
+  /** @param loading the server, once it is loaded; it fails where it cannot be */
+  constructor(readonly loading: Promise<Pick<Server, 'ask' | 'started' | 'onDidChange'>>) {
+    const connect = async () => {
+      const server = await loading;
+      this.#server = server;
+      server.onDidChange(() => this.#changed.fire());
+      this.#changed.fire();
+    };
+    connect().catch(() => {});
   }
 
   dispose(): void {
@@ -83,22 +66,16 @@ export class ServerDiagnostics implements vscode.Disposable {
   /** What the present text of a document is weighed against, once the server is there; null where it was cancelled or does not run. */
   async tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null> {
     const server = await this.#started();
-    const last = this.#alternatives;
-    const request = { text: document.getText(), known: last?.key ?? null };
-    const answer = token.isCancellationRequested
+    const weighed = token.isCancellationRequested
       ? null
-      : await server.ask<TradeoffsRequest, WeighedText>(TRADEOFFS, document, request, token);
-    const alternatives = answer?.alternatives ?? last?.alternatives;
-    if (!answer || !alternatives) {
-      return null;
-    }
-    this.#alternatives = { key: answer.key, alternatives };
-    return { neighbours: answer.neighbours, alternatives };
+      : server?.ask<TradeoffsRequest, Tradeoffs>(TRADEOFFS, document, { text: document.getText() }, token);
+    return (await weighed) ?? null;
   }
 
   /** The layouts that fit the GPUs of a document, the quickest first; null where no server runs. */
   async plan(document: vscode.TextDocument): Promise<Plan | null> {
-    return (await this.#started()).ask<PlanRequest, Plan>(PLAN, document, { most: PLANNED });
+    const server = await this.#started();
+    return (await server?.ask<PlanRequest, Plan>(PLAN, document, { most: PLANNED })) ?? null;
   }
 
   /** What is said of the text of a document alone, by a server that is waited for while it starts: whether it can run. */
@@ -107,10 +84,10 @@ export class ServerDiagnostics implements vscode.Disposable {
     return (await this.now(document))?.filter(isOfText) ?? null;
   }
 
-  /** The server, once it is loaded and has started or failed to. */
-  async #started(): Promise<Answers> {
-    const server = await this.#connected;
-    await server.started();
+  /** The server, once it has started or failed to; undefined where it cannot be loaded. */
+  async #started(): Promise<Pick<Server, 'ask'> | undefined> {
+    const server = await this.loading.catch(() => undefined);
+    await server?.started();
     return server;
   }
 }

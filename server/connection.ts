@@ -15,6 +15,7 @@ import {
   type Resizing,
   recoveries,
   resizeSteps,
+  type Tradeoffs,
   wishWithout,
 } from '../layout';
 import { commandsOf, DEFAULT_SETTINGS, pulls, settingsOf, wantsSummaries, wantsWorkspace } from './clientOptions';
@@ -38,9 +39,8 @@ import {
   TRADEOFFS,
   type TradeoffsRequest,
   VIEW_TEXT,
-  type WeighedText,
 } from './messages';
-import { inSlices } from './slices';
+import { plannedInSlices } from './slices';
 import { Weigher } from './weigher';
 
 /** The most layouts of one plan: each is checked, which takes time. */
@@ -189,7 +189,7 @@ function serveFeatures(connection: Connection, params: InitializeParams, files?:
     return { items: (await workspace?.report(previous, token)) ?? [] };
   });
   connection.onRequest<Plan | null, void>(PLAN, ({ uri, most }: PlanRequest, token) =>
-    inSlices(planSteps(checked(uri).text, { wanted: Math.min(most, MAX_PLANNED) }), token),
+    plannedInSlices(planSteps(checked(uri).text, { wanted: Math.min(most, MAX_PLANNED) }), token),
   );
   connection.onRequest<readonly Recovery[], void>(RECOVERIES, ({ uri, ranks }: RecoveryRequest) => {
     const { facts, resolved } = checked(uri);
@@ -199,13 +199,13 @@ function serveFeatures(connection: Connection, params: InitializeParams, files?:
     const { facts, resolved } = checked(uri);
     const wish = resolved && wishWithout(resolved, ranks, RESIZED);
     return facts && resolved && wish
-      ? inSlices(resizeSteps(facts, resolved, wish), token)
+      ? plannedInSlices(resizeSteps(facts, resolved, wish), token)
       : { ok: false, reason: resolved ? 'no node is left' : 'the layout has errors' };
   });
   const weigher = new Weigher();
-  connection.onRequest<WeighedText | null, void>(TRADEOFFS, ({ uri, text, known }: TradeoffsRequest, token) => {
+  connection.onRequest<Tradeoffs | null, void>(TRADEOFFS, ({ uri, text }: TradeoffsRequest, token) => {
     const last = documents.checked(uri);
-    return weigher.tradeoffs(last?.text === text ? last : check(text), token, known);
+    return weigher.tradeoffs(last?.text === text ? last : check(text), token);
   });
   connection.onRequest(SAID, ({ uri }: { uri: string }) => saidOf(documents, uri, more));
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);

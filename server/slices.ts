@@ -18,3 +18,15 @@ export async function inSlices<T>(steps: Generator<undefined, T>, token: Cancell
     }
   }
 }
+
+/** The same for a plan, which has a reason where there is none: also where its computation throws. */
+export async function plannedInSlices<T>(
+  steps: Generator<undefined, T>,
+  token: CancellationToken,
+): Promise<T | { readonly ok: false; readonly reason: string } | null> {
+  try {
+    return await inSlices(steps, token);
+  } catch (error) {
+    return { ok: false, reason: `the planner failed (${error instanceof Error ? error.message : error})` };
+  }
+}

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { applyEdits, type Diagnostic, failureEdits, failurePlan, type LayoutFacts, type Recovery } from '../../layout';
-import type { Alternatives, Tradeoffs } from '../../layout/cost';
+import type { Tradeoffs } from '../../layout/cost';
 import {
   type CompareWith,
   type FromPanel,
@@ -12,7 +12,7 @@ import { followedDocument } from '../launch/drawnDocument';
 import { replaceLayout } from '../launch/edits';
 import { launchOfLayout } from '../launch/scriptLayouts';
 import { messageOf, showError, showInformation, showWarning } from '../notifications';
-import { localPath, nameOf } from '../paths';
+import { chooseFileBeside, localPath, nameOf } from '../paths';
 import { readText } from '../readText';
 import type { ServerDiagnostics } from '../serverDiagnostics';
 import { understoodDocument } from '../understoodDocument';
@@ -183,8 +183,6 @@ class GridPanel {
   /** The layouts that the panel lists on what is left after ranks have failed. */
   #resized: Listed['resized'] = null;
   #resizing: vscode.CancellationTokenSource | undefined;
-  /** The alternatives that the page has. */
-  #plotted: Alternatives | null = null;
   /** What a person compares with, for when the file is saved. */
   #comparedWith: CompareWith = 'nothing';
   #diagnostics: readonly Diagnostic[] = [];
@@ -230,7 +228,6 @@ class GridPanel {
   follow(document: vscode.TextDocument): void {
     this.document = document;
     this.#baseFacts = null;
-    this.#plotted = null;
     this.#weighing?.cancel();
     this.#nameAfterDocument();
     if (this.#isReady) {
@@ -335,11 +332,10 @@ class GridPanel {
     source.dispose();
   }
 
-  /** Sends what is drawn of trade-offs: no texts of layouts, and no alternatives that the page has already. */
+  /** Sends what is drawn of trade-offs: no texts of layouts. */
   #postTradeoffs({ neighbours, alternatives }: Tradeoffs): void {
     const { front: _, ...plotted } = { front: null, ...alternatives };
-    this.post({ type: 'tradeoffs', neighbours, alternatives: alternatives === this.#plotted ? null : plotted });
-    this.#plotted = alternatives;
+    this.post({ type: 'tradeoffs', neighbours, alternatives: plotted });
   }
 
   /** Sends the layout again if the language server says something else of the same text. */
@@ -354,7 +350,6 @@ class GridPanel {
     switch (message.type) {
       case 'ready':
         this.#isReady = true;
-        this.#plotted = null;
         await this.#sendLayout();
         return this.#sendResults();
       case 'copy':
@@ -428,11 +423,7 @@ class GridPanel {
 
   /** Asks for a file that `verify` wrote, and shows it. */
   async #openRun(): Promise<void> {
-    const [file] =
-      (await vscode.window.showOpenDialog({
-        defaultUri: vscode.Uri.joinPath(this.document.uri, '..'),
-        filters: { JSON: ['json'] },
-      })) ?? [];
+    const file = await chooseFileBeside(this.document.uri, { JSON: ['json'] });
     if (!file) {
       return;
     }

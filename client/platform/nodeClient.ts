@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import { LanguageClient, TransportKind } from 'vscode-languageclient/node';
+import type { CreateClient } from '../languageClient';
 import { serveFiles } from './files';
-import { CLIENT, type CreateClient } from './platform';
+import { CLIENT } from './platform';
 
 /** Clients whose server is a process, which gets the bundle of the server from a folder. */
 export function processClients(dist: vscode.Uri): CreateClient {

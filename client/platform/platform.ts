@@ -1,7 +1,7 @@
 import type * as vscode from 'vscode';
-import type { BaseLanguageClient, LanguageClientOptions } from 'vscode-languageclient';
 import type { RecordedRun } from '../../jobs';
 import type { GridPanels } from '../grid/panel';
+import type { CreateClient } from '../languageClient';
 import type { ServerDiagnostics } from '../serverDiagnostics';
 
 /** What the jobs of a platform are given. */
@@ -11,9 +11,6 @@ export interface JobHost {
   readonly said: ServerDiagnostics;
   readonly output: vscode.LogOutputChannel;
 }
-
-/** Makes a client of the language server, which is not started yet. */
-export type CreateClient = (options: LanguageClientOptions) => BaseLanguageClient;
 
 /** Runs a shell script with recording stubs, as `recordScript` of the jobs says; null where `signal` ended it. */
 export type RecordScript = (file: string, limit: number, signal: AbortSignal) => Promise<RecordedRun | null>;

@@ -1,5 +1,5 @@
 import { countOf, type ResolvedLayout } from '../../layout';
-import type { ModuleScore, Neighbour, PlottedAlternatives } from '../../layout/cost';
+import type { ModuleScore } from '../../layout/cost';
 import { type Comparison, comparisonOf } from '../../picture/comparison';
 import { type Difference, differenceOf } from '../../picture/difference';
 import { isDrawn } from '../../picture/drawing';
@@ -7,12 +7,6 @@ import { RunOutcome } from '../../picture/runOutcome';
 import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
 import type { WorldOutline } from '../../picture/worldDiagram';
 import type { PanelBase, PanelDiagnostic, ToPanel } from './messages';
-
-/** What a layout is weighed against, as far as it is drawn. */
-interface PanelTradeoffs {
-  readonly alternatives: PlottedAlternatives;
-  readonly neighbours: readonly Neighbour[];
-}
 
 type LayoutMessage = Extract<ToPanel, { type: 'layout' }>;
 
@@ -34,7 +28,8 @@ export class PanelModel {
   scores: readonly ModuleScore[] = [];
   /** Whether the text has errors, so that the scores are those of an older one. */
   isUnsound = false;
-  tradeoffs: PanelTradeoffs | null = null;
+  /** What the layout is weighed against. */
+  tradeoffs: Extract<ToPanel, { type: 'tradeoffs' }> | null = null;
   /** Whether the trade-offs are of an older text. */
   isWeighing = true;
   /** The address of the document; empty until the editor has said something of it. */
@@ -70,7 +65,7 @@ export class PanelModel {
         this.#compare();
         return this.#comparison();
       case 'tradeoffs':
-        this.tradeoffs = this.#weighed(message);
+        this.tradeoffs = message;
         this.isWeighing = false;
         return '';
       case 'smoke':
@@ -110,11 +105,6 @@ export class PanelModel {
       this.results = this.#report && new SmokeOutcome(layout, this.#report);
       this.#compare();
     }
-  }
-
-  #weighed({ neighbours, alternatives }: Extract<ToPanel, { type: 'tradeoffs' }>): PanelTradeoffs | null {
-    const known = alternatives ?? this.tradeoffs?.alternatives;
-    return known ? { neighbours, alternatives: known } : null;
   }
 
   /** Lets go of all that belongs to another document. */

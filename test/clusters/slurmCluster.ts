@@ -7,17 +7,31 @@ import { hostname, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { until } from '../harness/until';
 
-/** Ports of the loopback that are free now. */
+/**
+ * Ports of the loopback that are free, below those that Linux (from 32768) and macOS (from 49152) give away by themselves: until
+ * the daemon listens, the kernel gives none of them to the connection of another test.
+ */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  const ports = [];
-  for (const server of servers) {
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const address = server.address();
-    ports.push(typeof address === 'object' && address ? address.port : 0);
+  const ports: number[] = [];
+  // processes that choose at the same moment begin far from each other
+  for (let port = 10_000 + ((process.pid * 97) % 20_000); ports.length < count; port += 1) {
+    if (await isFree(port)) {
+      ports.push(port);
+    }
   }
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
   return ports;
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  try {
+    await once(server.listen(port, '127.0.0.1'), 'listening');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await new Promise((closed) => server.close(closed));
+  }
 }
 
 /** Ends a child and waits for it. */

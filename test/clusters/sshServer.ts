@@ -9,6 +9,9 @@ import { end, freePorts } from './slurmCluster';
 /** What the login shell says before any command: ssh users know it well. */
 const GREETING = 'Welcome to the lab. Mind the step.';
 
+/** A port where nobody listens, and which the kernel gives to no other test. */
+const UNSERVED = 1;
+
 /**
  * A real sshd on the loopback with keys of its own, and a client's configuration with three hosts: `lab`; `stranger`, where
  * the key is not known; and `nobody`, where nobody listens.
@@ -26,9 +29,9 @@ export class SshServer {
   /** @param environment variables that the server sets for every session */
   static async start(environment: Readonly<Record<string, string>>): Promise<SshServer> {
     const server = new SshServer(mkdtempSync(join(tmpdir(), 'ssh-lab-')));
-    const [port = 0, closed = 0] = await freePorts(2);
+    const [port = 0] = await freePorts(1);
     server.#keys(port);
-    server.#client(port, closed);
+    server.#client(port);
     await server.#serve(port, environment);
     return server;
   }
@@ -46,7 +49,7 @@ export class SshServer {
     writeFileSync(this.#path('known_hosts'), `[127.0.0.1]:${port} ${publicKey('host_key')}`);
   }
 
-  #client(port: number, closed: number): void {
+  #client(port: number): void {
     const host = (name: string, to: number, key: string) =>
       `Host ${name}\n  HostName 127.0.0.1\n  Port ${to}\n  User ${userInfo().username}\n  IdentityFile ${this.#path(key)}\n`;
     const common = [
@@ -57,7 +60,7 @@ export class SshServer {
     const hosts = [
       host('lab', port, 'user_key'),
       host('stranger', port, 'other_key'),
-      host('nobody', closed, 'user_key'),
+      host('nobody', UNSERVED, 'user_key'),
     ];
     writeFileSync(this.#path('ssh_config'), `${hosts.join('')}${common.join('\n  ')}\n`);
     mkdirSync(this.bin);

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
 
-/** Where systems keep Chromium, or Chrome. */
+/** Where systems keep Chromium, or Chrome. The one without a window comes first: it opens a workbench for a third less computing. */
 const PLACES = [
+  '/usr/bin/chromium-headless-shell',
   '/usr/bin/chromium',
   '/usr/bin/chromium-browser',
   '/usr/bin/google-chrome',
@@ -40,7 +41,7 @@ export async function launchChromium({ gpu = false } = {}): Promise<Browser> {
   const executablePath = process.env.CHROMIUM ?? PLACES.find((path) => existsSync(path));
   if (executablePath === undefined || !existsSync(executablePath)) {
     const missing = executablePath === undefined ? 'There is no Chromium here' : `There is no ${executablePath}`;
-    throw new Error(`${missing}. Install it (apt-get install chromium), or name another in CHROMIUM.`);
+    throw new Error(`${missing}. Install it (apt-get install chromium-headless-shell), or name another in CHROMIUM.`);
   }
   return chromium.launch({ executablePath, headless: true, args: [...ARGUMENTS, ...(gpu ? GPU : ['--disable-gpu'])] });
 }

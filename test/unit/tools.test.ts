@@ -21,6 +21,6 @@ test('a script that is started before the packages are installed says so', () =>
 test('a browser that is missing is named, with what to do', async () => {
   vi.stubEnv('CHROMIUM', '/nowhere/chromium');
   await expect(launchChromium()).rejects.toThrow(
-    'There is no /nowhere/chromium. Install it (apt-get install chromium), or name another in CHROMIUM.',
+    'There is no /nowhere/chromium. Install it (apt-get install chromium-headless-shell), or name another in CHROMIUM.',
   );
 });

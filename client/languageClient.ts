@@ -89,8 +89,12 @@ export class Server {
   async #tryToStart(): Promise<void> {
     const client = this.#client;
     const started = client.start();
+    // the client does not notice a crash right after the process starts
+    const late = new Promise<never>((_, fail) => {
+      setTimeout(() => fail(new Error(`no answer in ${START_LIMIT / 1000} s`)), START_LIMIT);
+    });
     try {
-      await withinStartLimit(started);
+      await Promise.race([started, late]);
     } catch (error) {
       // one that answers late would be a second server
       void started.then(
@@ -199,19 +203,6 @@ export class Server {
     } else if (choice === show) {
       await vscode.commands.executeCommand('parallelismLayout.showOutput');
     }
-  }
-}
-
-/** Fails where the server does not answer in time: the client does not notice a crash right after the process starts. */
-async function withinStartLimit(started: Promise<void>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new Error(`no answer in ${START_LIMIT / 1000} s`)), START_LIMIT);
-  });
-  try {
-    await Promise.race([started, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -28,7 +28,7 @@ export function parseClusters(value: unknown): Cluster[] {
 
 function parseCluster(value: unknown, place: number): Cluster {
   const at = `cluster ${place + 1}`;
-  if (!isRecord(value)) {
+  if (!isMap(value)) {
     throw new ClusterError(`${at} is not a map of settings`);
   }
   const { name, kind: wanted, ...settings } = value;
@@ -60,6 +60,6 @@ function parseCluster(value: unknown, place: number): Cluster {
   return value as unknown as Cluster;
 }
 
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

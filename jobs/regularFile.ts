@@ -28,8 +28,12 @@ export function fileErrorText(error: unknown): string {
 /** Standard input, which may be a pipe. */
 export const STANDARD_INPUT = 0;
 
-/** Bytes read at once. */
+/** Bytes read at once; fewer for lines, as a text that is kept of one holds its piece in memory. */
 const PIECE = 256 * 1024;
+const LINES_PIECE = 64 * 1024;
+
+/** The longest line, in characters. */
+const MAX_LINE = 64 * 1024;
 
 /**
  * Reads a regular file, or standard input. Devices and named pipes are refused: reading one may never end. The type is checked on
@@ -67,22 +71,69 @@ export function withRegularFile<T>(path: string, use: (file: number, size: numbe
 }
 
 function readAtMost(file: number, most: number): Buffer {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for (;;) {
-    const piece = Buffer.allocUnsafe(PIECE);
-    const count = readSync(file, piece);
-    if (count === 0) {
-      return Buffer.concat(pieces, size);
-    }
-    size += count;
-    if (size > most) {
-      throw tooLarge(most);
-    }
-    pieces.push(piece.subarray(0, count));
+  const bytes = new OpenSource(file).bytes(most);
+  if (!bytes) {
+    throw tooLarge(most);
   }
+  return bytes;
 }
 
 function tooLarge(most: number): UnsuitableFileError {
   return new UnsuitableFileError(`is larger than ${most / 1024 / 1024} MiB`);
+}
+
+/** A file or standard input that is read once, from its start. */
+export class OpenSource {
+  #head: Uint8Array = new Uint8Array();
+
+  constructor(readonly descriptor: number) {}
+
+  /** The first bytes; they are still part of what is read later. */
+  head(most: number): Uint8Array {
+    this.#head = this.#next(most);
+    return this.#head;
+  }
+
+  /** All bytes; null where there are more than `most`. */
+  bytes(most: number): Buffer | null {
+    const pieces: Uint8Array[] = [];
+    return this.forEachPiece(most, (piece) => pieces.push(piece)) ? Buffer.concat(pieces) : null;
+  }
+
+  /** Calls `visit` with each piece; false where there are more than `most` bytes. */
+  forEachPiece(most: number, visit: (piece: Uint8Array) => void, length = PIECE): boolean {
+    let size = 0;
+    const first = this.#head.length > 0 ? this.#head : this.#next(length);
+    for (let piece = first; piece.length > 0 && size <= most; piece = this.#next(length)) {
+      size += piece.length;
+      visit(piece);
+    }
+    return size <= most;
+  }
+
+  /** Calls `visit` with each line; false where there are more than `most` bytes. */
+  forEachLine(most: number, visit: (line: string) => void): boolean {
+    const decoder = new TextDecoder();
+    let rest = '';
+    const cut = (piece: Uint8Array) => {
+      const lines = (rest + decoder.decode(piece, { stream: true })).split(/\r?\n|\r/);
+      rest = (lines.pop() ?? '').slice(0, MAX_LINE);
+      for (const line of lines) {
+        visit(line);
+      }
+    };
+    const whole = this.forEachPiece(most, cut, LINES_PIECE);
+    visit(rest);
+    return whole;
+  }
+
+  /** The next bytes; none at the end. */
+  #next(most: number): Uint8Array {
+    const bytes = Buffer.allocUnsafe(most);
+    let size = 0;
+    for (let got = -1; got !== 0 && size < most; size += got) {
+      got = readSync(this.descriptor, bytes, size, most - size, null);
+    }
+    return bytes.subarray(0, size);
+  }
 }

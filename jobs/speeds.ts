@@ -1,15 +1,8 @@
 import { groupedBy } from './collections';
 import type { GroupOperations } from './smokeResult';
 
-/** One operation of a kind of group, at one payload: the slowest group's numbers. */
-export interface Speed {
-  readonly operation: string;
-  readonly bytes: number;
-  /** Milliseconds. */
-  readonly ms: number;
-  /** Bus bandwidth in GB/s. */
-  readonly busGBs: number;
-}
+/** One operation of a kind of group, at one payload: the numbers of the slowest group, in bytes, ms and GB/s on the bus. */
+export type Speed = GroupOperations['ops'][string] & { readonly operation: string };
 
 /** All groups of one name in one module. */
 export interface KindOfGroups {

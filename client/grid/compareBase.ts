@@ -12,7 +12,7 @@ import { textInLastCommit } from './lastCommit';
 /**
  * The layout that a document is compared with; null where a person chose none.
  * @param file the address of the file to compare with, where it is known from before
- * @throws NoCommitError, vscode.FileSystemError where it cannot be read
+ * @throws Error where it cannot be read
  */
 export async function baseFor(
   document: vscode.TextDocument,

@@ -15,27 +15,24 @@ interface GitExtension {
   getAPI(version: 1): GitApi;
 }
 
-/** The last commit of a file cannot be read; the message says why. */
-class NoCommitError extends Error {}
-
 /**
  * The text of a file in the last commit, by the editor's own git extension.
- * @throws NoCommitError where there is no such extension, no repository, or no commit of the file
+ * @throws Error where there is no such extension, no repository, or no commit of the file
  */
 export async function textInLastCommit(uri: vscode.Uri): Promise<string> {
   const extension = vscode.extensions.getExtension<GitExtension>('vscode.git');
   const git = extension && (await extension.activate());
   if (!git?.enabled) {
-    throw new NoCommitError(vscode.l10n.t('The git extension of this editor is not there, or is turned off.'));
+    throw new Error(vscode.l10n.t('The git extension of this editor is not there, or is turned off.'));
   }
   const api = git.getAPI(1);
   const repository = api.getRepository(uri) ?? (await api.openRepository?.(vscode.Uri.joinPath(uri, '..')));
   if (!repository) {
-    throw new NoCommitError(vscode.l10n.t('This file is in no git repository.'));
+    throw new Error(vscode.l10n.t('This file is in no git repository.'));
   }
   try {
     return await repository.show('HEAD', uri.fsPath);
   } catch {
-    throw new NoCommitError(vscode.l10n.t('The last commit does not have this file.'));
+    throw new Error(vscode.l10n.t('The last commit does not have this file.'));
   }
 }

@@ -67,13 +67,15 @@ function differ(a: number, b: number): boolean {
 export function transferConflicts(run: Run): Conflict[] {
   const found: Conflict[] = [];
   for (const sender of run.all.filter(({ fromStart }) => fromStart)) {
-    for (const sends of transfersBy(recorded(sender), 'send').values()) {
+    for (const sends of transfersBy(withOperation(sender), 'send').values()) {
       const [{ group, operation } = {}] = sends;
       const receiver = group && run.ranks.get(group.ranks[operation?.peer ?? -1] ?? -1);
       if (!group || !receiver?.fromStart) {
         continue;
       }
-      const receives = transfersBy(recorded(receiver), 'recv').get(`${group.name} ${group.ranks.indexOf(sender.rank)}`);
+      const receives = transfersBy(withOperation(receiver), 'recv').get(
+        `${group.name} ${group.ranks.indexOf(sender.rank)}`,
+      );
       const nth = sends.findIndex((send, i) => differsInBytes(send, receives?.[i]));
       const [send, receive] = [sends[nth], receives?.[nth]];
       if (send && receive && !(send.completed && receive.completed)) {
@@ -124,7 +126,7 @@ export function conflicts(run: Run): Conflict[] {
   const first = new Map<RunGroup, number>();
   const seen = new Map<RunGroup, Map<number, Operation>>();
   for (const rank of run.all) {
-    forEachCollective(recorded(rank), (entry, key) => {
+    forEachCollective(withOperation(rank), (entry, key) => {
       const operations = getOrInsert(seen, entry.group, () => new Map());
       const known = operations.get(key);
       if (known === undefined) {
@@ -138,7 +140,7 @@ export function conflicts(run: Run): Conflict[] {
 }
 
 /** The entries with an operation: RAS and older logs tell only their numbers. */
-function recorded(rank: RankRun | undefined): readonly Entry[] {
+function withOperation(rank: RankRun | undefined): readonly Entry[] {
   return !rank
     ? []
     : rank.evidence.source === 'log'
@@ -162,7 +164,7 @@ function forEachCollective(entries: readonly Entry[], visit: (entry: Entry, key:
 function conflictAt(run: Run, group: RunGroup, key: number): Conflict | null {
   const byRank = new Map<number, Entry>();
   for (const member of group.ranks) {
-    forEachCollective(recorded(run.ranks.get(member)), (entry, at) => {
+    forEachCollective(withOperation(run.ranks.get(member)), (entry, at) => {
       if (entry.group === group && at === key) {
         byRank.set(member, entry);
       }

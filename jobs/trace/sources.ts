@@ -1,8 +1,8 @@
-import { fstatSync, lstatSync, readdirSync, readSync, statSync } from 'node:fs';
+import { fstatSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Gunzip } from 'fflate';
 import { countOf } from '../../layout';
-import { fileErrorText, STANDARD_INPUT, UnsuitableFileError, withRegularFile } from '../regularFile';
+import { fileErrorText, OpenSource, STANDARD_INPUT, UnsuitableFileError, withRegularFile } from '../regularFile';
 import { type Entry, Interner, type RankEvidence, type RunGroup } from './evidence';
 import { type FlightDump, flightDump } from './flightDump';
 import { readJson } from './jsonText';
@@ -19,14 +19,8 @@ import type { SourceFile } from './verification';
 const MAX_DUMP = 64 * 1024 * 1024;
 /** The part of a log that is read, in pieces. Bytes. */
 const MAX_LOG = 1024 * 1024 * 1024;
-/** Small pieces: a text that is kept from a line holds its piece in memory. Bytes. */
-const PIECE = 64 * 1024;
 /** Bytes that are unpacked at once: they may become a thousand times as many. */
 const PACKED_PIECE = 16 * 1024;
-/** Bytes of a dump that are read at once. */
-const LARGE_PIECE = 1024 * 1024;
-/** The longest line. */
-const MAX_LOG_LINE = 64 * 1024;
 /** The bytes by which the kind of a file is detected. */
 const HEAD = 4096;
 /** The approximate bytes of an entry without frames. */
@@ -487,59 +481,4 @@ function commonRanks(groups: Iterable<RunGroup>): readonly number[] | null {
     const members = new Set(ranks);
     return common?.filter((rank) => members.has(rank)) ?? null;
   }, first ?? null);
-}
-
-/** A file or standard input that is read once, from its start. */
-class OpenSource {
-  #head: Uint8Array = new Uint8Array();
-
-  constructor(readonly descriptor: number) {}
-
-  /** The first bytes; they are still part of what is read later. */
-  head(most: number): Uint8Array {
-    this.#head = this.#next(most);
-    return this.#head;
-  }
-
-  /** All bytes; null where there are more than `most`. */
-  bytes(most: number): Uint8Array | null {
-    const pieces: Uint8Array[] = [];
-    return this.forEachPiece(most, (piece) => pieces.push(piece)) ? Buffer.concat(pieces) : null;
-  }
-
-  /** Calls `visit` with each piece; false where there are more than `most` bytes. */
-  forEachPiece(most: number, visit: (piece: Uint8Array) => void, length = LARGE_PIECE): boolean {
-    let size = 0;
-    for (let piece = this.#head; piece.length > 0 && size <= most; piece = this.#next(length)) {
-      size += piece.length;
-      visit(piece);
-    }
-    return size <= most;
-  }
-
-  /** Calls `visit` with each line; false where there are more than `most` bytes. */
-  forEachLine(most: number, visit: (line: string) => void): boolean {
-    const decoder = new TextDecoder();
-    let rest = '';
-    const cut = (piece: Uint8Array) => {
-      const lines = (rest + decoder.decode(piece, { stream: true })).split(/\r?\n|\r/);
-      rest = (lines.pop() ?? '').slice(0, MAX_LOG_LINE);
-      for (const line of lines) {
-        visit(line);
-      }
-    };
-    const whole = this.forEachPiece(most, cut, PIECE);
-    visit(rest);
-    return whole;
-  }
-
-  /** The next bytes; none at the end. */
-  #next(most: number): Uint8Array {
-    const bytes = Buffer.allocUnsafe(most);
-    let size = 0;
-    for (let got = -1; got !== 0 && size < most; size += got) {
-      got = readSync(this.descriptor, bytes, size, most - size, null);
-    }
-    return bytes.subarray(0, size);
-  }
 }

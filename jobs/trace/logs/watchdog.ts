@@ -1,15 +1,3 @@
-/** The process group that a watchdog line names, as far as its torch version does. */
-export interface NamedGroup {
-  /**
-   * torch's name of the group, the same on all its members; null where the line has none. torch 2.3 prints a number that counts
-   * the groups of one process: it is a name only where it is 0, that of the default group.
-   */
-  readonly name: string | null;
-  readonly desc: string | null;
-  /** The rank inside the group. */
-  readonly groupRank: number;
-}
-
 /** The operation that has timed out: `WorkNCCL(SeqNum=4, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, ...)`. */
 export interface TimedOut {
   readonly kind: 'timed-out';
@@ -24,8 +12,16 @@ export interface TimedOut {
 }
 
 /** How far a rank is in a group; `seq` is the operation at fault, null where the line names none. */
-export interface GroupStatus extends NamedGroup {
+export interface GroupStatus {
   readonly kind: 'status';
+  /**
+   * torch's name of the group, the same on all its members; null where the line has none. torch 2.3 prints a number that counts
+   * the groups of one process: it is a name only where it is 0, that of the default group.
+   */
+  readonly name: string | null;
+  readonly desc: string | null;
+  /** The rank inside the group. */
+  readonly groupRank: number;
   readonly seq: number | null;
   /** The last operation that the rank has enqueued. */
   readonly enqueued: number;
@@ -42,12 +38,8 @@ export interface SetUp {
   readonly waited: boolean;
 }
 
-/** A line that only shows that the rank's process runs. */
-export interface Alive {
-  readonly kind: 'alive';
-}
-
-export type WatchdogLine = TimedOut | GroupStatus | SetUp | Alive;
+/** What a line of the watchdog tells; at the least, that the rank's process runs. */
+export type WatchdogLine = TimedOut | GroupStatus | SetUp | { readonly kind: 'alive' };
 
 /*
  * The forms of torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp. The prefix of the group: 2.0 to 2.2 `[Rank 1]`, 2.3 `[PG 3 Rank 1]`,

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type RecordedRun, recordScript } from '../jobs';
+import { type ObservedRun, observeScript } from '../jobs';
 import { jsonText, terminalLine } from '../layout';
 import {
   FAMILIES,
@@ -43,8 +43,8 @@ export function addImportCommand(program: Command): void {
     .option('--run', 'EXECUTE the scripts, as you, with recording stubs for launchers, and read what they start')
     .addHelpText('after', HELP)
     .action(async (files: string[], options: Options) => {
-      const recordings = options.run ? await recordingsOf(files, options.set) : new Map<string, RecordedRun>();
-      await print(output(files, options, recordings));
+      const observedRuns = options.run ? await observedRunsOf(files, options.set) : new Map<string, ObservedRun>();
+      await print(output(files, options, observedRuns));
     });
 }
 
@@ -74,11 +74,11 @@ function namedFile(file: string, shown: (file: string) => string = (path) => pat
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGTERM'] as const;
 
 /** Runs each script; one that cannot be run is read statically. */
-async function recordingsOf(
+async function observedRunsOf(
   files: readonly string[],
   variables: ReadonlyMap<string, string> = new Map(),
-): Promise<Map<string, RecordedRun>> {
-  const recordings = new Map<string, RecordedRun>();
+): Promise<Map<string, ObservedRun>> {
+  const observedRuns = new Map<string, ObservedRun>();
   const cancelled = new AbortController();
   const cancel = (signal: NodeJS.Signals) => cancelled.abort(signal);
   for (const signal of SIGNALS) {
@@ -90,7 +90,7 @@ async function recordingsOf(
       continue;
     }
     try {
-      const run = await recordScript(file, {
+      const run = await observeScript(file, {
         signal: cancelled.signal,
         variables: Object.fromEntries(variables),
         mayUseNetwork: process.platform !== 'linux',
@@ -98,7 +98,7 @@ async function recordingsOf(
       if (run === null) {
         process.exit(SIGNAL_EXIT[cancelled.signal.reason as (typeof SIGNALS)[number]]);
       }
-      recordings.set(file, run);
+      observedRuns.set(file, run);
     } catch (error) {
       fail(`${file}: cannot be run: ${error instanceof Error ? error.message : String(error)}`);
     }
@@ -106,16 +106,16 @@ async function recordingsOf(
   for (const signal of SIGNALS) {
     process.off(signal, cancel);
   }
-  return recordings;
+  return observedRuns;
 }
 
 function* output(
   files: readonly string[],
   { format, family, job, set }: Options,
-  recordings: ReadonlyMap<string, RecordedRun>,
+  observedRuns: ReadonlyMap<string, ObservedRun>,
 ): Iterable<string> {
   let separator = '';
-  for (const input of launchInputs(files, { family, job, variables: set }, recordings)) {
+  for (const input of launchInputs(files, { family, job, variables: set }, observedRuns)) {
     if ('reading' in input && input.reading.family === null) {
       fail(`${input.file}: ${input.reading.notes.at(-1) ?? UNKNOWN_FAMILY}`);
     }

@@ -1,5 +1,5 @@
 import { relative, resolve, sep } from 'node:path';
-import { fileErrorText, type RecordedRun, readRegularFile, STANDARD_INPUT } from '../jobs';
+import { fileErrorText, type ObservedRun, readRegularFile, STANDARD_INPUT } from '../jobs';
 import { type ImportOptions, LAUNCH_LIMITS, type LaunchReading, type ReadFile, readLaunchFile } from '../layout/launch';
 import { EXIT, exitWith, fail } from './output';
 import { nearTo } from './repository';
@@ -15,16 +15,16 @@ export type LaunchInput =
 /**
  * Reads launch files one after another. A file that cannot be read is said on standard error and sets the exit status.
  * @param files paths; `-` is standard input
- * @param recordings what scripts among them started when they were run
+ * @param observedRuns what scripts among them started when they were run
  */
 export function* launchInputs(
   files: readonly string[],
   options: ImportOptions = {},
-  recordings: ReadonlyMap<string, RecordedRun> = new Map(),
+  observedRuns: ReadonlyMap<string, ObservedRun> = new Map(),
 ): Iterable<LaunchInput> {
   for (const file of files) {
-    const recording = recordings.get(file);
-    const input = readLaunch(file, { ...options, recorded: recording?.commands });
+    const observed = observedRuns.get(file);
+    const input = readLaunch(file, { ...options, observed: observed?.commands });
     if ('error' in input) {
       const error = `${file}: ${input.error}`;
       fail(error);
@@ -36,7 +36,7 @@ export function* launchInputs(
         yield { file, error: `${file}: ${reading.problem}` };
         continue;
       }
-      yield { file, reading: { ...reading, notes: [...reading.notes, ...(recording?.notes ?? [])] } };
+      yield { file, reading: { ...reading, notes: [...reading.notes, ...(observed?.notes ?? [])] } };
     }
   }
 }

@@ -119,7 +119,7 @@ async function smoke(file: string, options: Options): Promise<void> {
     const request = {
       plan,
       cluster,
-      job: join(__dirname, 'smoke'),
+      jobFolder: join(__dirname, 'smoke'),
       ...(options.backend && { backend: options.backend }),
     };
     await (options.dryRun

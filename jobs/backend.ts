@@ -18,7 +18,7 @@ export interface SmokeRequest<C extends ClusterBase = ClusterBase> {
   readonly plan: SmokePlan;
   readonly cluster: C;
   /** The folder of the Python job. */
-  readonly job: string;
+  readonly jobFolder: string;
   /** Overrides the cluster's communication backend. */
   readonly backend?: CommBackend;
   /** The launch is only shown: what this machine lacks becomes a note, because the script may run on another one. */
@@ -66,7 +66,7 @@ interface RunPlace {
   /** The folder, which may begin with `~/`. */
   readonly folder: string;
   /** The folder on this machine whose Python files go to `job/` in that folder. */
-  readonly job: string;
+  readonly jobFolder: string;
   /** The destination of ssh where the folder is; left out: this machine. */
   readonly host?: string;
 }

@@ -75,7 +75,7 @@ function folderLines({ place }: Launch): string[] {
   return [
     'umask 077',
     `mkdir -p ${shellPath(`${place.folder}/job`)}`,
-    `cp ${shellPath(place.job)}/*.py ${shellPath(`${place.folder}/job`)}`,
+    `cp ${shellPath(place.jobFolder)}/*.py ${shellPath(`${place.folder}/job`)}`,
     `cd ${shellPath(place.folder)} || exit`,
   ];
 }

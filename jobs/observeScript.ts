@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { parseRecord, type RecordedCommand } from '../layout/launch';
+import { type ObservedCommand, parseObserved } from '../layout/launch';
 import { EnvironmentError } from './environmentError';
 import { readRegularFile } from './regularFile';
 import { repositoryOf } from './repository';
@@ -129,12 +129,12 @@ PATH=$path exec /usr/bin/setpriv --no-new-privs --bounding-set=-all --inh-caps=-
 `;
 
 /** What a script started, and what a reader of the result must know about the run. */
-export interface RecordedRun {
-  readonly commands: readonly RecordedCommand[];
+export interface ObservedRun {
+  readonly commands: readonly ObservedCommand[];
   readonly notes: readonly string[];
 }
 
-export interface RecordOptions {
+export interface ObserveOptions {
   /** How long the script may run, in milliseconds. */
   readonly limit?: number;
   /** Null: as on a machine that has no sandbox. */
@@ -153,10 +153,10 @@ export interface RecordOptions {
  * @returns null where `signal` ended it
  * @throws EnvironmentError where this machine has no bash, no sandbox or no folder for temporary files; the message says what is missing
  */
-export async function recordScript(
+export async function observeScript(
   file: string,
-  { limit = LIMIT_MS, sandbox, mayUseNetwork = false, signal, variables = {} }: RecordOptions = {},
-): Promise<RecordedRun | null> {
+  { limit = LIMIT_MS, sandbox, mayUseNetwork = false, signal, variables = {} }: ObserveOptions = {},
+): Promise<ObservedRun | null> {
   const programs = { BASH: programAt('bash'), ENV: programAt('env'), MV: programAt('mv') };
   const script = realpathSync(resolve(file));
   const folder = await makeRunFolder('script');
@@ -319,7 +319,7 @@ function endGroup({ pid }: ChildProcess): void {
 }
 
 /** The programs that were started, in order. */
-function commandsIn(folder: string): RecordedCommand[] {
+function commandsIn(folder: string): ObservedCommand[] {
   const names = readdirSync(folder).filter((name) => name.endsWith('.command'));
   let left = MAX_RECORDS_BYTES;
   return names
@@ -328,7 +328,7 @@ function commandsIn(folder: string): RecordedCommand[] {
     .flatMap((name) => {
       const text = textOf(join(folder, name), Math.min(left, MAX_RECORD_BYTES));
       left -= text.length;
-      return parseRecord(text) ?? [];
+      return parseObserved(text) ?? [];
     });
 }
 

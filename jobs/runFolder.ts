@@ -9,7 +9,7 @@ const NAME = /^parallelism-layout-(?:smoke|script)-(\d{1,10})-\w{6,8}$/;
 const LEAST_AGE = 60 * 60 * 1000;
 
 /**
- * Makes the private folder of a smoke job or of a recorded script, and removes those of runs that nothing could clean up after.
+ * Makes the private folder of a smoke job or of an observed script, and removes those of runs that nothing could clean up after.
  * @throws EnvironmentError where the temporary folder cannot be written
  */
 export async function makeRunFolder(kind: 'smoke' | 'script'): Promise<string> {

@@ -21,9 +21,9 @@ const VIEW = 'parallelismLayout.runs';
 export function registerSmokeJobs({ context, panels, said, output }: JobHost): vscode.Disposable {
   const storage = context.storageUri ?? context.globalStorageUri;
   const history = new RunHistory(vscode.Uri.joinPath(storage, 'runs').fsPath);
-  const job = vscode.Uri.joinPath(context.extensionUri, 'dist', 'smoke').fsPath;
+  const jobFolder = vscode.Uri.joinPath(context.extensionUri, 'dist', 'smoke').fsPath;
   const submitted = vscode.Uri.joinPath(storage, 'submitted').fsPath;
-  const jobs = new SmokeJobs(job, history, submitted, new Choices(context.workspaceState), said, output);
+  const jobs = new SmokeJobs(jobFolder, history, submitted, new Choices(context.workspaceState), said, output);
   const reports = new Reports(jobs);
   const runs = new RunsView(jobs);
   const view = vscode.window.createTreeView(VIEW, {

@@ -96,11 +96,11 @@ export class SmokeJobs implements vscode.Disposable {
   readonly onDidFail = this.#failed.event;
 
   /**
-   * @param job the folder of the Python job
+   * @param jobFolder the folder of the Python job
    * @param submitted the folder of runs whose jobs outlive this window
    */
   constructor(
-    readonly job: string,
+    readonly jobFolder: string,
     readonly history: RunHistory,
     readonly submitted: string,
     readonly choices: Choices,
@@ -158,7 +158,7 @@ export class SmokeJobs implements vscode.Disposable {
     const { plan, layout } = runnable;
     const run = this.#begin(randomUUID(), requestOf(document, layout, plan, cluster), cluster);
     const { id, request } = run;
-    const smoke = { plan, cluster, job: this.job, run: { id, request }, ...backendOf(options) };
+    const smoke = { plan, cluster, jobFolder: this.jobFolder, run: { id, request }, ...backendOf(options) };
     return this.#toEnd(run, this.#runAlone(run, smoke));
   }
 
@@ -217,7 +217,7 @@ export class SmokeJobs implements vscode.Disposable {
     const title = vscode.l10n.t('Dry run of the smoke job of {0} on {1}', plan.name, cluster.name);
     try {
       const launch = await withProgress({ location: vscode.ProgressLocation.Window, title }, () =>
-        prepareSmoke({ plan, cluster, job: this.job, dryRun: true, ...backendOf(options) }),
+        prepareSmoke({ plan, cluster, jobFolder: this.jobFolder, dryRun: true, ...backendOf(options) }),
       );
       const content = dryRunScript(launch, title);
       await vscode.window.showTextDocument(

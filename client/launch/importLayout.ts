@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
-import type { RecordedRun } from '../../jobs';
+import type { ObservedRun } from '../../jobs';
 import { CancellableTasks } from '../cancellableTasks';
 import { command } from '../command';
 import { emptyLayout, LANGUAGE } from '../layoutDocument';
 import { reach } from '../milestones';
 import { ask, messageOf, showError, showInformation } from '../notifications';
 import { nameOf } from '../paths';
-import type { Platform, RecordScript } from '../platform/platform';
+import type { ObserveScript, Platform } from '../platform/platform';
 import { isTrusted } from '../trust';
 import { addressBeside, openUnsavedAt } from '../unsavedLayout';
 import { replaceLayout } from './edits';
@@ -19,9 +19,9 @@ interface Opened {
 }
 
 /** Registers the commands that make layouts of launch files, from their texts or by running them with recording stubs. */
-export function registerImport({ recordScript }: Platform): vscode.Disposable {
+export function registerImport({ observeScript }: Platform): vscode.Disposable {
   const tasks = new CancellableTasks();
-  const imports = new LaunchImport(tasks, recordScript);
+  const imports = new LaunchImport(tasks, observeScript);
   return vscode.Disposable.from(
     tasks,
     command('importLaunchFile', (...arguments_) => imports.importFiles(...arguments_)),
@@ -35,7 +35,7 @@ const LIMIT_MS = 10_000;
 class LaunchImport {
   constructor(
     readonly tasks: CancellableTasks,
-    readonly record: RecordScript | undefined,
+    readonly observe: ObserveScript | undefined,
   ) {}
 
   /**
@@ -69,7 +69,7 @@ class LaunchImport {
    * @param argument the script; left out, that of the active editor, or one that a person chooses
    */
   async runScript(argument: unknown): Promise<void> {
-    if (!this.record) {
+    if (!this.observe) {
       void showError(
         vscode.l10n.t('Launch scripts do not run in a browser: open their folder in an editor on a machine.'),
       );
@@ -89,21 +89,21 @@ class LaunchImport {
     if (chosen && (chosen.scheme !== 'file' || !SHELL_SCRIPT.test(chosen.path))) {
       void showError(vscode.l10n.t('{0} is not a shell script on this machine; only those run.', nameOf(chosen)));
     } else if (chosen) {
-      await this.#run(chosen, this.record);
+      await this.#run(chosen, this.observe);
     }
   }
 
   /** @param opened the layout of the script's text, which the new one replaces unless a person has changed it */
-  async #run(uri: vscode.Uri, record: RecordScript, opened?: Opened): Promise<void> {
+  async #run(uri: vscode.Uri, observe: ObserveScript, opened?: Opened): Promise<void> {
     if (!(await isRunWanted(uri))) {
       return;
     }
     try {
       await vscode.workspace.textDocuments.find((one) => one.uri.toString() === uri.toString())?.save();
       const title = vscode.l10n.t('Running {0} with recording stubs', nameOf(uri));
-      const run = await this.tasks.run(title, (signal) => record(uri.fsPath, LIMIT_MS, signal));
+      const run = await this.tasks.run(title, (signal) => observe(uri.fsPath, LIMIT_MS, signal));
       if (run) {
-        await openRecorded(uri, run, opened);
+        await openObserved(uri, run, opened);
       }
     } catch (error) {
       void showError(vscode.l10n.t('{0} cannot be run: {1}', nameOf(uri), messageOf(error)));
@@ -122,14 +122,14 @@ class LaunchImport {
   async #offerRun(uri: vscode.Uri, show: typeof showError, text: string, opened?: Opened): Promise<void> {
     const run = vscode.l10n.t('Run with Recording Stubs...');
     const buttons = (await this.#canRun(uri)) ? [run] : [];
-    if ((await show(text, ...buttons)) === run && this.record) {
-      await this.#run(uri, this.record, opened);
+    if ((await show(text, ...buttons)) === run && this.observe) {
+      await this.#run(uri, this.observe, opened);
     }
   }
 
   async #canRun({ scheme, path }: vscode.Uri): Promise<boolean> {
     const { SHELL_SCRIPT } = await engine();
-    return this.record !== undefined && vscode.workspace.isTrusted && scheme === 'file' && SHELL_SCRIPT.test(path);
+    return this.observe !== undefined && vscode.workspace.isTrusted && scheme === 'file' && SHELL_SCRIPT.test(path);
   }
 }
 
@@ -151,8 +151,8 @@ async function isRunWanted(uri: vscode.Uri): Promise<boolean> {
   return (await ask(vscode.l10n.t('Run {0} with recording stubs?', nameOf(uri)), detail, run)) === run;
 }
 
-async function openRecorded(uri: vscode.Uri, { commands, notes }: RecordedRun, opened?: Opened): Promise<void> {
-  const options = { recorded: commands };
+async function openObserved(uri: vscode.Uri, { commands, notes }: ObservedRun, opened?: Opened): Promise<void> {
+  const options = { observed: commands };
   const reading = await readLaunchFile(uri, options);
   if (typeof reading === 'string') {
     void showError([reading, ...notes.slice(1)].join(' '));

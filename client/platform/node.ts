@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import { recordScript } from '../../jobs';
+import { observeScript } from '../../jobs';
 import { activate as start } from '../extension';
 import { registerSmokeJobs } from '../jobs';
 import { LayoutTasks } from '../tasks';
@@ -22,7 +22,7 @@ const platform: Platform = {
     );
   },
 
-  recordScript: (file, limit, signal) => recordScript(file, { limit, signal }),
+  observeScript: (file, limit, signal) => observeScript(file, { limit, signal }),
 };
 
 /** Called when a layout file is opened or a command of ours is run. */

@@ -1,5 +1,5 @@
 import type * as vscode from 'vscode';
-import type { RecordedRun } from '../../jobs';
+import type { ObservedRun } from '../../jobs';
 import type { GridPanels } from '../grid/panel';
 import type { CreateClient } from '../languageClient';
 import type { ServerDiagnostics } from '../serverDiagnostics';
@@ -12,8 +12,8 @@ export interface JobHost {
   readonly output: vscode.LogOutputChannel;
 }
 
-/** Runs a shell script with recording stubs, as `recordScript` of the jobs says; null where `signal` ended it. */
-export type RecordScript = (file: string, limit: number, signal: AbortSignal) => Promise<RecordedRun | null>;
+/** Runs a shell script with recording stubs, as `observeScript` of the jobs says; null where `signal` ended it. */
+export type ObserveScript = (file: string, limit: number, signal: AbortSignal) => Promise<ObservedRun | null>;
 
 /** What differs between the editor on a machine and the editor in a browser. */
 export interface Platform {
@@ -27,7 +27,7 @@ export interface Platform {
   readonly registerJobs?: (host: JobHost) => vscode.Disposable;
 
   /** Runs a launch script with recording stubs; undefined where nothing can be started. */
-  readonly recordScript?: RecordScript;
+  readonly observeScript?: ObserveScript;
 }
 
 /** Identifier and name of the client, which also name its settings and its trace. */

@@ -26,7 +26,7 @@ const TIMING: Timing = { pods: 3, patience: 600, lastWords: 10, farewell: 60 };
 
 /** Kubernetes, through kubectl: an engine of the cluster starts the pods; the referee is in the first. */
 export const kubernetesBackend: Backend<KubernetesCluster> = {
-  async prepare({ plan, cluster, job, backend: wanted, dryRun = false }, signal) {
+  async prepare({ plan, cluster, jobFolder, backend: wanted, dryRun = false }, signal) {
     const kubectl = new Kubectl(cluster);
     const { engine, notes } = await engineFor(kubectl, cluster, dryRun, signal);
     const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';
@@ -34,7 +34,7 @@ export const kubernetesBackend: Backend<KubernetesCluster> = {
     const name = runName(plan.name, randomBytes(3).toString('hex'));
     const token = randomBytes(16).toString('hex');
     // the probe is for interpreters of this machine
-    const { 'probe.py': _, ...files } = await jobFiles(job);
+    const { 'probe.py': _, ...files } = await jobFiles(jobFolder);
     const manifest = manifestOf({ plan: written, cluster, backend, engine, name, token, files });
     const text = manifestText(manifest.objects);
     // for a person, the ConfigMap with the whole Python job comes last: pods wait for it

@@ -70,14 +70,14 @@ const PLAN_FILE = 'plan.json';
 /** This machine: the referee starts all ranks. */
 export const localBackend: Backend<LocalCluster> = {
   async prepare(request, signal) {
-    const { plan, cluster, job } = request;
+    const { plan, cluster, jobFolder } = request;
     if (process.platform === 'win32') {
       throw new EnvironmentError('The smoke job needs Linux or macOS. On Windows, run it inside WSL.');
     }
     const asked = request.backend ?? cluster.backend ?? 'auto';
     const { environment, backend, notes } = await choose(request, asked, signal);
     const written = planFor(plan, backend);
-    const start = [environment.python, join(job, 'smoke_job.py'), 'referee', '--own-folder', '--plan'];
+    const start = [environment.python, join(jobFolder, 'smoke_job.py'), 'referee', '--own-folder', '--plan'];
     return {
       plan: written,
       planFile: PLAN_FILE,
@@ -102,13 +102,13 @@ export const localBackend: Backend<LocalCluster> = {
  * @throws EnvironmentError where this machine cannot run the job
  */
 async function choose(
-  { plan, cluster, job, dryRun }: SmokeRequest<LocalCluster>,
+  { plan, cluster, jobFolder, dryRun }: SmokeRequest<LocalCluster>,
   asked: CommBackend,
   signal?: AbortSignal,
 ): Promise<{ environment: PythonEnvironment; backend: 'nccl' | 'gloo'; notes: string[] }> {
   let environment: PythonEnvironment | undefined;
   try {
-    environment = await findPython(cluster, job, signal);
+    environment = await findPython(cluster, jobFolder, signal);
     return { environment, backend: chooseBackend(asked, environment, plan.world_size), notes: [] };
   } catch (error) {
     if (!dryRun || !(error instanceof EnvironmentError)) {
@@ -147,15 +147,15 @@ function glooQuestions(asked: CommBackend, environment: PythonEnvironment, ranks
 
 /**
  * Finds the interpreter that a local cluster names, or else the first usual one that has torch.
- * @param job the folder of the Python job
+ * @param jobFolder the folder of the Python job
  * @throws EnvironmentError where none has
  */
-async function findPython(cluster: LocalCluster, job: string, signal?: AbortSignal): Promise<PythonEnvironment> {
+async function findPython(cluster: LocalCluster, jobFolder: string, signal?: AbortSignal): Promise<PythonEnvironment> {
   const reasons: string[] = [];
   // a bare name is looked up on PATH, and a path must be valid in any directory
   const named = cluster.python?.includes('/') ? resolve(cluster.python) : cluster.python;
   for (const python of named ? [named] : INTERPRETERS) {
-    const found = await probe(python, join(job, 'probe.py'), signal);
+    const found = await probe(python, join(jobFolder, 'probe.py'), signal);
     if (typeof found !== 'string') {
       return found;
     }

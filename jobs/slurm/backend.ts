@@ -25,7 +25,7 @@ const TIMING: Timing = { files: 1, squeue: 10, patience: 600 };
 /** Slurm, on this machine or through ssh: sbatch starts the referee on the first node, which starts all ranks through srun. */
 export function slurmBackendWith(timing: Timing): Backend<SlurmCluster> {
   return {
-    async prepare({ plan, cluster, job, backend: wanted }) {
+    async prepare({ plan, cluster, jobFolder, backend: wanted }) {
       const backend = (wanted ?? cluster.backend) === 'gloo' ? 'gloo' : 'nccl';
       const join = cluster.container_image === undefined ? JOIN.bare : JOIN.container;
       const written = withJoinLimit(planFor(plan, backend), join);
@@ -37,7 +37,7 @@ export function slurmBackendWith(timing: Timing): Backend<SlurmCluster> {
         minutes,
       );
       const files = [
-        { path: 'slurm.sh', text: await readFile(`${job}/slurm.sh`, 'utf8') },
+        { path: 'slurm.sh', text: await readFile(`${jobFolder}/slurm.sh`, 'utf8') },
         { path: 'setup.sh', text: `${(cluster.setup ?? []).join('\n')}\n` },
       ];
       const work = cluster.work_directory ?? WORK_DIRECTORY;
@@ -49,12 +49,15 @@ export function slurmBackendWith(timing: Timing): Backend<SlurmCluster> {
         planFile: `${folder}/plan.json`,
         backend,
         command,
-        place: { folder, job, ...(cluster.host !== undefined && { host: cluster.host }) },
+        place: { folder, jobFolder, ...(cluster.host !== undefined && { host: cluster.host }) },
         files,
         notes: [...notes, ...(backend === 'gloo' ? ['gloo on the CPU proves groups and data, not speed'] : [])],
         async run(output: JobOutput, signal: AbortSignal) {
           output.state({ phase: 'submitting', detail: shell.place });
-          const python = Object.entries(await jobFiles(job)).map(([name, text]) => ({ path: `job/${name}`, text }));
+          const python = Object.entries(await jobFiles(jobFolder)).map(([name, text]) => ({
+            path: `job/${name}`,
+            text,
+          }));
           const all = [...python, ...files, { path: 'plan.json', text: JSON.stringify(written) }];
           const words = all.flatMap(({ path, text }) => [path, text]);
           const ticket = await submitJob(shell, [work, run, String(all.length), ...words, ...command]);

@@ -14,8 +14,8 @@ export {
   readLaunchFile,
 } from './read';
 export { HELD_LIMITS, LAUNCH_LIMITS, readLaunch, STARTS_NO_JOB } from './readWithin';
+export { type ObservedCommand, parseObserved } from './sources/observedRun';
 export { lastPart } from './sources/paths';
-export { parseRecord, type RecordedCommand } from './sources/recordedRun';
 export type { ReadFile } from './sources/shell/interpreter';
 export { type PatternElement, parsePattern } from './sources/shell/patterns';
 export { SHELL_SCRIPT } from './sources/shell/startedScripts';

@@ -6,9 +6,9 @@ import { FLAGS_ALONE, type Job, jobOf, type World } from './commands';
 import { EVIDENCE, type Evidence, type LaunchContext, type LaunchFamily, type NamedFacts } from './family';
 import { describeModel } from './namedModel';
 import { podScript } from './sources/kubernetes';
+import { type ObservedCommand, observedRun } from './sources/observedRun';
 import { candidatePaths, lastPart } from './sources/paths';
 import { pythonCommands } from './sources/python/commands';
-import { type RecordedCommand, recordedRun } from './sources/recordedRun';
 import { type ReadFile, runScript, type ScriptRun } from './sources/shell/interpreter';
 import { type Arg, type Place, splitWords, type Text, textAt, textOf, unknownText, word } from './sources/shell/words';
 import { parseTomlTree } from './sources/toml';
@@ -67,7 +67,7 @@ export interface ImportOptions {
   /** Variables of the environment of a script, by their names. */
   readonly variables?: ReadonlyMap<string, string> | undefined;
   /** What the script started when it was run; left out, the script is read statically. */
-  readonly recorded?: readonly RecordedCommand[] | undefined;
+  readonly observed?: readonly ObservedCommand[] | undefined;
 }
 
 /**
@@ -247,9 +247,9 @@ class Session implements LaunchContext {
     );
   }
 
-  #script({ family, job: wanted, recorded, variables }: ImportOptions): LaunchReading {
-    const run = recorded
-      ? recordedRun(this.file, this.text, recorded)
+  #script({ family, job: wanted, observed, variables }: ImportOptions): LaunchReading {
+    const run = observed
+      ? observedRun(this.file, this.text, observed)
       : runScript(this.file, this.text, this.readFile, new Map(), givenTexts(variables));
     const started = this.#started(run, family);
     const chosen = this.#byArgument(run, started, { family, variables });

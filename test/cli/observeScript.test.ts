@@ -15,7 +15,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { recordScript } from '../../jobs';
+import { observeScript } from '../../jobs';
 import { readLaunchFile } from '../../layout/launch';
 import { processesWith } from '../harness/processes';
 import { until } from '../harness/until';
@@ -46,7 +46,7 @@ srun --nodes 2 bash -c "torchrun --nproc-per-node 8 pretrain_gpt.py $WORDS --num
 my-own-launcher --flag 'a  b'
 `;
   const before = folders();
-  const run = await recordScript(script('train.sh', text));
+  const run = await observeScript(script('train.sh', text));
   const commands = run?.commands ?? [];
   expect(commands.map(({ args }) => args)).toContainEqual(['my-own-launcher', '--flag', 'a  b']);
   expect(commands.map(({ args }) => args)).toContainEqual([
@@ -58,7 +58,7 @@ my-own-launcher --flag 'a  b'
   expect(folders()).toBe(before);
   expect(run?.notes[0]).toContain('was executed');
 
-  const { family, values } = readLaunchFile('train.sh', text, () => null, { recorded: commands });
+  const { family, values } = readLaunchFile('train.sh', text, () => null, { observed: commands });
   const found = Object.fromEntries(values.map(({ key, value, source }) => [key, { value, source }]));
   expect(family).toBe('megatron-lm');
   expect(found['parallelism.tp']).toEqual({ value: 4, source: { file: 'train.sh', line: 3 } });
@@ -68,7 +68,7 @@ my-own-launcher --flag 'a  b'
 test('the environment of the caller is not that of the script', async () => {
   process.env.PARALLELISM_LAYOUT_SECRET = 'secret';
   try {
-    const run = await recordScript(script('secret.sh', 'NNODES=2 torchrun "$PARALLELISM_LAYOUT_SECRET" x.py\n'));
+    const run = await observeScript(script('secret.sh', 'NNODES=2 torchrun "$PARALLELISM_LAYOUT_SECRET" x.py\n'));
     const [command] = run?.commands ?? [];
     expect(command?.args).toEqual(['torchrun', '', 'x.py']);
     expect(command?.environment).toMatchObject({ NNODES: '2' });
@@ -81,7 +81,7 @@ test('the environment of the caller is not that of the script', async () => {
 const ENDLESS = 'while :; do :; done &\nwhile :; do :; done\n';
 
 test('a script that does not end is ended', async () => {
-  const run = await recordScript(script('endless.sh', ENDLESS), { limit: 200 });
+  const run = await observeScript(script('endless.sh', ENDLESS), { limit: 200 });
   expect(run?.notes.at(-1)).toContain('ended after 0.2 s');
   expect(processesWith('endless.sh', folder)).toEqual([]);
 });
@@ -89,7 +89,7 @@ test('a script that does not end is ended', async () => {
 test('a script that is cancelled leaves no process and no folder', async () => {
   const before = folders();
   const cancelled = new AbortController();
-  const running = recordScript(script('cancelled.sh', ENDLESS), { limit: 60_000, signal: cancelled.signal });
+  const running = observeScript(script('cancelled.sh', ENDLESS), { limit: 60_000, signal: cancelled.signal });
   await until(
     () => processesWith('cancelled.sh', folder),
     ({ length }) => length > 2,
@@ -99,7 +99,7 @@ test('a script that is cancelled leaves no process and no folder', async () => {
   expect(await running).toBeNull();
   expect(processesWith('cancelled.sh', folder)).toEqual([]);
   expect(folders()).toBe(before);
-  expect(await recordScript(script('cancelled.sh', ENDLESS), { signal: cancelled.signal })).toBeNull();
+  expect(await observeScript(script('cancelled.sh', ENDLESS), { signal: cancelled.signal })).toBeNull();
 });
 
 test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
@@ -152,7 +152,7 @@ test.runIf(process.platform === 'linux').each(['SIGKILL', 'SIGTERM'] as const)(
 test.runIf(process.platform === 'linux')(
   'a script is not run where network and files cannot be taken away',
   async () => {
-    await expect(recordScript(script('train.sh', 'torchrun x.py\n'), { sandbox: null })).rejects.toThrow(
+    await expect(observeScript(script('train.sh', 'torchrun x.py\n'), { sandbox: null })).rejects.toThrow(
       'unshare cannot take the network and the files of this machine from it.',
     );
   },
@@ -196,7 +196,7 @@ test.skipIf(process.platform !== 'linux')(
     writeFileSync(file, `${attacks.join('\n')}\n`);
     const before = folders();
     try {
-      const run = await recordScript(file);
+      const run = await observeScript(file);
       const started = (run?.commands ?? [])
         .map(({ args }) => args)
         .filter(([program]) => program === 'my-own-launcher');

@@ -100,7 +100,12 @@ async function run({ settings, runs, plan = two, abort = new AbortController(), 
     onLog: (line) => log.push(line),
   };
   const cluster = { ...CLUSTER, engine: 'jobset' as const, ...settings };
-  return { result: await runSmoke({ plan, cluster, job: JOB }, listener, abort.signal, runs), lines, states, log };
+  return {
+    result: await runSmoke({ plan, cluster, jobFolder: JOB }, listener, abort.signal, runs),
+    lines,
+    states,
+    log,
+  };
 }
 
 describe('kubectl, against a stand-in for a cluster', () => {
@@ -260,7 +265,7 @@ describe('kubectl, against a stand-in for a cluster', () => {
 
 describe('a dry run', () => {
   const dry = (settings: Partial<KubernetesCluster> = {}) =>
-    prepareSmoke({ plan: two, cluster: { ...CLUSTER, ...settings }, job: JOB });
+    prepareSmoke({ plan: two, cluster: { ...CLUSTER, ...settings }, jobFolder: JOB });
 
   test('takes the first engine that the cluster has and the user may create, and makes nothing', {
     timeout: 60 * SECONDS,
@@ -284,7 +289,7 @@ describe('a dry run', () => {
     await start();
     await expect(dry({ context: 'elsewhere' })).rejects.toThrow(/elsewhere/);
     const cluster = { ...CLUSTER, context: 'elsewhere' };
-    const { notes, script } = await prepareSmoke({ plan: two, cluster, job: JOB, dryRun: true });
+    const { notes, script } = await prepareSmoke({ plan: two, cluster, jobFolder: JOB, dryRun: true });
     expect(notes.join('\n')).toMatch(/the cluster could not be asked \(.*elsewhere.*\); a Job is assumed/);
     // what a person reads first is the job, not the Python
     const kinds = [...(script ?? []).join('\n').matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind);

@@ -37,7 +37,7 @@ function jobProcesses(): string[] {
 
 describe('what a person is asked before a run on this machine', () => {
   const codes = async (text: string, backend?: 'gloo') => {
-    const request = { plan: planOf(text), cluster: LOCAL, job: JOB, ...(backend && { backend }) };
+    const request = { plan: planOf(text), cluster: LOCAL, jobFolder: JOB, ...(backend && { backend }) };
     const { questions } = await prepareSmoke(request);
     return questions?.map(({ code, message }) => `${code}: ${message}`);
   };
@@ -55,7 +55,7 @@ describe('what a person is asked before a run on this machine', () => {
 
 describe('the interpreter', () => {
   const prepare = (python: string) =>
-    prepareSmoke({ plan, cluster: { ...LOCAL, python }, job: JOB }).catch((error: unknown) => error);
+    prepareSmoke({ plan, cluster: { ...LOCAL, python }, jobFolder: JOB }).catch((error: unknown) => error);
 
   test('that is not there, or is no Python, is refused with the reason', async () => {
     expect(String(await prepare('/no/such/python'))).toContain('/no/such/python: not found');
@@ -67,7 +67,7 @@ describe('a run on this machine', () => {
   test('brings up every group of the example, and leaves nothing behind', { timeout: 120 * SECONDS }, async () => {
     const seen: SmokeProgress[] = [];
     const result = await runSmoke(
-      { plan, cluster: LOCAL, job: JOB, backend: 'gloo' },
+      { plan, cluster: LOCAL, jobFolder: JOB, backend: 'gloo' },
       {
         onEvent: (_, progress) => seen.push(progress),
       },
@@ -93,7 +93,7 @@ describe('a run on this machine', () => {
   test('is cancelled in its middle, and leaves nothing behind', { timeout: 120 * SECONDS }, async () => {
     const abort = new AbortController();
     const result = await runSmoke(
-      { plan, cluster: LOCAL, job: JOB, backend: 'gloo' },
+      { plan, cluster: LOCAL, jobFolder: JOB, backend: 'gloo' },
       {
         onEvent: (event) => {
           if (event.ev === 'phase' && event.name === 'join') {

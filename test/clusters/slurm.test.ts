@@ -62,7 +62,7 @@ class Followed {
   ) {
     const cluster: SlurmCluster = { ...here(), ...settings };
     this.runs = join(lab.folder, `runs-${cluster.name}`);
-    const request = { plan: planOf(text), cluster, job: resolve('smoke') };
+    const request = { plan: planOf(text), cluster, jobFolder: resolve('smoke') };
     this.result = runSmoke(request, this.listener(), this.abort.signal, this.runs, backend);
   }
 
@@ -280,7 +280,7 @@ describe('a job of Slurm', () => {
 
   test('does in a dry run, as a script that a person runs, what it says', { timeout: 120 * SECONDS }, async () => {
     const cluster = { ...here(), setup: ["export GREETING='a b'", 'echo "$GREETING" END_OF_FILE', 'END_OF_FILE=1'] };
-    const launch = await backend.prepare({ plan: planOf(layout(2)), cluster, job: resolve('smoke') });
+    const launch = await backend.prepare({ plan: planOf(layout(2)), cluster, jobFolder: resolve('smoke') });
     const script = dryRunScript(launch, 'test');
     expect(lab.jobs()).toEqual([]);
     const person = spawn('/bin/sh', ['-c', script], { env: lab.environment, stdio: ['ignore', 'pipe', 'inherit'] });

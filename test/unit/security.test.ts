@@ -26,7 +26,7 @@ const PLACES: Readonly<Record<string, string>> = {
   'client/verify/commandLine.ts': 'this program on files that a person chooses, in a trusted workspace',
   'jobs/kubernetes/kubectl.ts': 'kubectl on PATH, after a person starts a job on a cluster of the user settings',
   'jobs/local/backend.ts': 'the interpreter of the user settings or on PATH, after a person starts a job',
-  'jobs/recordScript.ts':
+  'jobs/observeScript.ts':
     'a script that a person names with import --run, or agrees to run in a trusted workspace, with stubs for the programs on its PATH',
   'jobs/slurm/shell.ts': 'sh, or ssh on PATH, after a person starts a job on a cluster of the user settings',
 };

@@ -3,7 +3,7 @@ import type { Invocation } from './shell/shell';
 import { type Arg, type Place, type Variable, word } from './shell/words';
 
 /** A program that a script started when it was run with recording stand-ins. */
-export interface RecordedCommand {
+export interface ObservedCommand {
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -15,7 +15,7 @@ const MAX_RECORD = 1024 * 1024;
  * Reads one record of a stand-in: the number of words, the words, the environment as `NAME=value`, and an empty entry, each
  * ended by NUL. Null where the record is not whole.
  */
-export function parseRecord(text: string): RecordedCommand | null {
+export function parseObserved(text: string): ObservedCommand | null {
   const parts = text.slice(0, MAX_RECORD).split('\0');
   const count = /^\d{1,6}$/.test(parts[0] ?? '') ? Number(parts[0]) : 0;
   const end = parts.indexOf('', 1 + count);
@@ -29,8 +29,8 @@ export function parseRecord(text: string): RecordedCommand | null {
   return { args: parts.slice(1, 1 + count), environment: Object.fromEntries(environment) };
 }
 
-/** A recorded run in the form of one that was read statically; each word is placed at the flag before it. */
-export function recordedRun(file: string, text: string, commands: readonly RecordedCommand[]): ScriptRun {
+/** An observed run in the form of one that was read statically; each word is placed at the flag before it. */
+export function observedRun(file: string, text: string, commands: readonly ObservedCommand[]): ScriptRun {
   const invocations = commands.map(({ args, environment }): Invocation => {
     let place: Place = { file, offset: Math.max(0, text.indexOf(args[0] ?? '')) };
     const start = place;

@@ -18,7 +18,7 @@ export const FILTERS: Readonly<Record<string, (args: readonly string[], stdin: s
 
 /**
  * Programs that print something of what they read. Scripts compute under 1 % of their values with them, so what they print is not
- * followed: a recorded run knows it.
+ * followed: an observed run knows it.
  */
 export const READERS: ReadonlySet<string> = new Set([
   ...['awk', 'bc', 'cut', 'grep', 'head', 'sed', 'sort', 'tail', 'tr', 'wc', 'xargs'],

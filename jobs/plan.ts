@@ -247,9 +247,13 @@ export function lineOfGroup(
   name: string | undefined,
   module: string | null,
 ): number {
+  return lineOfKey(facts, lines, name === undefined ? '' : (groupKind(name)?.degree ?? name), module) ?? 0;
+}
+
+/** The line of the layout (from 0) of a key of a grid if it is written, else of the grid; null where there is no grid. */
+export function lineOfKey(facts: LayoutFacts, lines: LineIndex, key: string, module: string | null): number | null {
   const grid = facts.modules.find((one) => one.name === module) ?? facts.modules[0];
-  const fields = Object.entries(grid?.fields ?? {});
-  const degree = fields.find(([key]) => key === (name === undefined ? '' : (groupKind(name)?.degree ?? name)))?.[1];
-  const span = degree?.written ? degree.keySpan : grid?.nameSpan;
-  return span ? lines.positionAt(span.start).line : 0;
+  const field = Object.entries(grid?.fields ?? {}).find(([name]) => name === key)?.[1];
+  const span = field?.written ? field.keySpan : grid?.nameSpan;
+  return span ? lines.positionAt(span.start).line : null;
 }

@@ -8,6 +8,7 @@ import {
   type ResolvedLayout,
 } from '../../layout';
 import { ascending, getOrInsert } from '../collections';
+import { lineOfKey } from '../plan';
 import { type Assessment, assess } from './detectors';
 import type { Entry, Interner, Place, RankEvidence, RunGroup } from './evidence';
 import { compareGroups, type GroupComparison, isUnnamed, LayoutGroups, namedBy } from './groupComparison';
@@ -243,21 +244,12 @@ function explained(
   cause: Cause | null,
   checked: VerifiableLayout,
 ): ExplainedDifference[] {
+  const line = cause && lineOfKey(checked.facts, checked.lines, cause.key, cause.module);
   return different.map((difference) => ({
     ...difference,
     cause: cause?.text ?? null,
-    line: cause && lineOf(cause, checked),
+    line: line === null ? null : line + 1,
   }));
-}
-
-/** The line of the key that a cause names, or of its section. */
-function lineOf({ key, module }: Cause, { facts, lines }: VerifiableLayout): number | null {
-  const grid = facts.modules.find(({ name }) => name === module);
-  const parallelism = facts.root.parallelism.value;
-  const fields: Readonly<Record<string, unknown>> = { ...grid?.fields, ...grid?.own, ...(parallelism ?? {}) };
-  const field = fields[key] as { readonly written: boolean; readonly keySpan: { readonly start: number } } | undefined;
-  const span = field?.written ? field.keySpan : grid?.nameSpan;
-  return span ? lines.positionAt(span.start).line + 1 : null;
 }
 
 /** The evidence of dumps; for ranks without a dump, that of the watchdog's log and of RAS. */

@@ -30,8 +30,6 @@ const MAX_FOLDERS = 10_000;
 export class Configurations {
   readonly #folders = new Map<string, RuleLevels>();
   readonly #reads = new Map<string, Promise<RuleLevels>>();
-  /** The configurations that have problems. */
-  readonly #refused = new Set<string>();
   readonly #changed = new Emitter<void>();
   /** The folders of the workspace. */
   readonly #roots = new Set<string>();
@@ -102,10 +100,7 @@ export class Configurations {
     this.#version++;
     this.#folders.clear();
     this.#reads.clear();
-    for (const uri of this.#refused) {
-      this.shared.set('configuration', uri, []);
-    }
-    this.#refused.clear();
+    this.shared.setAll('configuration');
     this.#changed.fire();
   }
 
@@ -138,7 +133,6 @@ export class Configurations {
       const { levels, problems } = readConfiguration(text);
       if (problems.length > 0 && version === this.#version) {
         const lines = new LineIndex(text);
-        this.#refused.add(uri);
         this.shared.set(
           'configuration',
           uri,

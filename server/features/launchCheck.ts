@@ -22,7 +22,6 @@ const CHECK_DELAY = 300;
 /** Diagnostics on launch files themselves, while the setting `checkLaunchFiles` is on. */
 export class LaunchCheck {
   readonly #timers = new Map<string, Disposable>();
-  readonly #shown = new Set<string>();
   #isRegistered = false;
   #isOn = false;
 
@@ -47,9 +46,7 @@ export class LaunchCheck {
       this.#register();
       this.recheck();
     } else {
-      for (const uri of [...this.#shown]) {
-        this.#clear(uri);
-      }
+      this.shared.setAll('check');
     }
   }
 
@@ -104,16 +101,13 @@ export class LaunchCheck {
     }
     const isKnown = state.kind === 'read' && state.reading.family !== null;
     const found = isKnown ? launchDiagnostics(uri, state.reading, state.engine, configurations.levels(uri)) : [];
-    this.#shown.add(uri);
     this.shared.set('check', uri, found);
   }
 
   #clear(uri: string): void {
     this.#timers.get(uri)?.dispose();
     this.#timers.delete(uri);
-    if (this.#shown.delete(uri)) {
-      this.shared.set('check', uri, []);
-    }
+    this.shared.set('check', uri, []);
   }
 }
 

@@ -65,8 +65,6 @@ interface Placed extends SaidDifference<Difference> {
 /** Differences between open layouts and the launch files that they name, shown on both. */
 export class LaunchDrift implements LaunchAnswers {
   readonly #compared = new Map<string, Compared>();
-  /** The launch files that have differences. */
-  readonly #published = new Set<string>();
 
   /** @param refresh shows what is known of an open layout again */
   constructor(
@@ -171,19 +169,10 @@ export class LaunchDrift implements LaunchAnswers {
       const shown = onLaunch(placed);
       if (shown) {
         const others = byFile.get(shown.uri) ?? [];
-        others.push(shown.diagnostic);
-        byFile.set(shown.uri, others);
+        byFile.set(shown.uri, [...others, shown.diagnostic].slice(0, MAX_DIFFERENCES));
       }
     }
-    for (const uri of new Set([...this.#published, ...byFile.keys()])) {
-      const diagnostics = (byFile.get(uri) ?? []).slice(0, MAX_DIFFERENCES);
-      this.shared.set('drift', uri, diagnostics);
-      if (diagnostics.length > 0) {
-        this.#published.add(uri);
-      } else {
-        this.#published.delete(uri);
-      }
-    }
+    this.shared.setAll('drift', byFile);
     const named = [...this.#compared.values()].flatMap((compared) => compared.named);
     this.launchFiles.keep(named.flatMap(({ address }) => address ?? []));
   }

@@ -22,3 +22,21 @@ test('what is sent of a file is what all features say of it, and only after a ch
   shared.set('check', URI, []);
   expect(sent).toEqual([['tp differs'], ['tp differs', 'tp does not divide'], ['tp does not divide'], []]);
 });
+
+test('what a feature says of all files takes the place of what it said, and of nothing else', () => {
+  const sent: string[] = [];
+  const sendDiagnostics = ({ uri, diagnostics }: PublishDiagnosticsParams) =>
+    sent.push([uri, ...diagnostics.map(({ message }) => message)].join(' '));
+  const shared = new SharedDiagnostics({ sendDiagnostics } as unknown as Connection);
+  shared.setAll('drift', new Map([['a', [diagnostic('tp differs')]]]));
+  shared.set('check', 'a', [diagnostic('tp does not divide')]);
+  shared.setAll('drift', new Map([['b', [diagnostic('pp differs')]]]));
+  shared.setAll('drift');
+  expect(sent).toEqual([
+    'a tp differs',
+    'a tp differs tp does not divide',
+    'a tp does not divide',
+    'b pp differs',
+    'b',
+  ]);
+});

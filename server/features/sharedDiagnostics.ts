@@ -6,6 +6,14 @@ export class SharedDiagnostics {
 
   constructor(readonly connection: Connection) {}
 
+  /** Sets the diagnostics of a feature on all files: those that are left out have none. */
+  setAll(feature: string, found: ReadonlyMap<string, readonly Diagnostic[]> = new Map()): void {
+    const known = [...this.#found].flatMap(([uri, features]) => (features.has(feature) ? [uri] : []));
+    for (const uri of new Set([...known, ...found.keys()])) {
+      this.set(feature, uri, found.get(uri) ?? []);
+    }
+  }
+
   /** Sets the diagnostics of a feature on a file, and sends those of all features if they have changed. */
   set(feature: string, uri: string, diagnostics: readonly Diagnostic[]): void {
     const before = this.#found.get(uri);

@@ -1,55 +1,59 @@
 import { countOf, grouped, type ResolvedLayout, rankList } from '../layout';
 import { type Colouring, type Status, statusColouring } from './colour';
+import {
+  arrayOf,
+  type Guarded,
+  isBoolean,
+  isIndex,
+  isNumber,
+  isString,
+  nullOr,
+  objectOf,
+  optional,
+  recordOf,
+} from './guard';
 import { type Headline, subject } from './headline';
 import { placeOf } from './rankDetails';
 
-/** What `parallelism-layout verify` found of a run, as far as it is drawn: a part of the JSON that it prints. */
-export interface RunReport {
-  readonly verdict: string;
-  readonly culprits: readonly {
-    readonly rank: number;
-    readonly confidence: number;
-    readonly because: readonly string[];
-    readonly host?: string | null | undefined;
-    readonly gpu?: number | null | undefined;
-    readonly pid?: number | null | undefined;
-  }[];
-  readonly victims: readonly {
-    readonly rank: number;
-    readonly waits_for: readonly number[];
-    readonly group: string;
-    readonly op: string;
-    readonly seq: number;
-  }[];
-  readonly groups: {
-    readonly equal: number;
-    readonly different: readonly { readonly name: string; readonly ranks: readonly number[] }[];
-  };
-  /** Sentences for the verdict. */
-  readonly why: readonly string[];
-  /** Ranks of which no file tells anything. */
-  readonly unseen: readonly number[];
-  /** The files of the run; reports of older versions lack them, and what follows. */
-  readonly sources?: readonly RunSource[] | undefined;
-  /** What a log tells of the times of ranks, in seconds by rank. */
-  readonly measured?:
-    | { readonly parts: readonly { readonly name: string; readonly by_rank: Readonly<Record<string, number>> }[] }
-    | null
-    | undefined;
-  /** Ranks that slow the run, the slowest first. */
-  readonly slow?:
-    | readonly { readonly rank: number; readonly part: string; readonly ratio: number; readonly because: string }[]
-    | undefined;
-}
+/** The most ranks of a report that are read, and the most parts of a step. */
+const MAX_RANKS = 1_048_576;
+const MAX_PARTS = 1024;
 
-/** A file of a run. */
-export interface RunSource {
-  readonly file: string;
-  readonly kind: string;
-  /** Whether all of it could be read. */
-  readonly ok: boolean;
-  readonly note: string;
-}
+const isRanks = arrayOf(isIndex, MAX_RANKS);
+
+/** Whether a value is what `parallelism-layout verify` prints as JSON, as far as it is drawn. */
+export const isRunReport = objectOf({
+  verdict: isString,
+  culprits: arrayOf(
+    objectOf({
+      rank: isIndex,
+      confidence: isNumber,
+      because: arrayOf(isString),
+      host: optional(nullOr(isString)),
+      gpu: optional(nullOr(isIndex)),
+      pid: optional(nullOr(isIndex)),
+    }),
+    MAX_RANKS,
+  ),
+  victims: arrayOf(
+    objectOf({ rank: isIndex, waits_for: isRanks, group: isString, op: isString, seq: isNumber }),
+    MAX_RANKS,
+  ),
+  groups: objectOf({ equal: isIndex, different: arrayOf(objectOf({ name: isString, ranks: isRanks })) }),
+  /** Sentences for the verdict. */
+  why: arrayOf(isString),
+  /** Ranks of which no file tells anything. */
+  unseen: isRanks,
+  /** The files of the run, and whether all of each could be read; reports of older versions lack them, and what follows. */
+  sources: optional(arrayOf(objectOf({ file: isString, kind: isString, ok: isBoolean, note: isString }))),
+  /** What a log tells of the times of ranks, in seconds by rank. */
+  measured: optional(
+    nullOr(objectOf({ parts: arrayOf(objectOf({ name: isString, by_rank: recordOf(isNumber) }), MAX_PARTS) })),
+  ),
+  /** Ranks that slow the run, the slowest first. */
+  slow: optional(arrayOf(objectOf({ rank: isIndex, part: isString, ratio: isNumber, because: isString }), MAX_RANKS)),
+});
+export type RunReport = Guarded<typeof isRunReport>;
 
 /** What a rank has to do with the hang of a run; the worst last. */
 export const RUN_ROLES: readonly Status[] = [

@@ -1,13 +1,8 @@
 import * as vscode from 'vscode';
 import { applyEdits, type Diagnostic, failureEdits, failurePlan, type LayoutFacts, type Recovery } from '../../layout';
 import type { Tradeoffs } from '../../layout/cost';
-import {
-  type CompareWith,
-  type FromPanel,
-  isRunReport,
-  parseFromPanel,
-  type ToPanel,
-} from '../../webview/panel/messages';
+import { isRunReport } from '../../picture/runOutcome';
+import { type CompareWith, type FromPanel, parseFromPanel, type ToPanel } from '../../webview/panel/messages';
 import { followedDocument } from '../launch/drawnDocument';
 import { replaceLayout } from '../launch/edits';
 import { launchOfLayout } from '../launch/scriptLayouts';

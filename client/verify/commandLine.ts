@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import type { Verification } from '../../jobs';
-import { isRunReport } from '../../webview/panel/messages';
+import { isRunReport } from '../../picture/runOutcome';
 
 /** The largest answer that is taken. Bytes. */
 const MAX_ANSWER = 64 * 1024 * 1024;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { layoutMessage } from '../../client/grid/messages';
 import { applyEdits, check, failureEdits, failurePlan, understand } from '../../layout';
-import { isRunReport, isToPanel, parseFromPanel } from './messages';
+import { isRunReport } from '../../picture/runOutcome';
+import { isToPanel, parseFromPanel } from './messages';
 
 const ABOUT = { uri: 'file:///a.layout.yaml', title: 'a' };
 const messageOf = (text: string) => layoutMessage(check(text), check(text).diagnostics, ABOUT);

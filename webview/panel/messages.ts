@@ -9,24 +9,21 @@ import type {
 } from '../../layout';
 import type { ModuleScore, PlottedAlternatives, RunMark, Tradeoffs } from '../../layout/cost';
 import type { Cost, CostResult } from '../../picture/cost';
+import {
+  arrayOf,
+  type Guard,
+  type Guarded,
+  isBoolean,
+  isIndex,
+  isString,
+  nullOr,
+  oneOf,
+  unionBy,
+} from '../../picture/guard';
 import type { RunReport } from '../../picture/runOutcome';
 import type { SmokeReport } from '../../picture/smokeOutcome';
 import type { StageLayers } from '../../picture/stageLayers';
 import type { WorldOutline } from '../../picture/worldDiagram';
-import {
-  arrayOf,
-  type Guard,
-  isBoolean,
-  isIndex,
-  isNumber,
-  isString,
-  nullOr,
-  objectOf,
-  oneOf,
-  optional,
-  recordOf,
-  unionBy,
-} from './guard';
 
 /** A diagnostic as the panel shows it beside the picture. */
 export interface PanelDiagnostic {
@@ -115,50 +112,16 @@ export type ToPanel =
   | { readonly type: 'showRun' };
 
 /** With what a layout can be compared. */
-export const COMPARISONS = ['nothing', 'saved', 'commit', 'file', 'run'] as const;
-export type CompareWith = (typeof COMPARISONS)[number];
+export const isComparison = oneOf('nothing', 'saved', 'commit', 'file', 'run');
+export type CompareWith = Guarded<typeof isComparison>;
 
 /** A layout that a person may put in place of the text: one change away, one of the front, or one on what a failure leaves. */
-export const CHANGES = ['neighbour', 'front', 'resized'] as const;
-export type ChangeKind = (typeof CHANGES)[number];
+const isChangeKind = oneOf('neighbour', 'front', 'resized');
+export type ChangeKind = Guarded<typeof isChangeKind>;
 
 /** What is done with it: shown beside the text, written into it, or shown as a patch of the launch files. */
-export const CHANGE_WAYS = ['preview', 'apply', 'patch'] as const;
-export type ChangeHow = (typeof CHANGE_WAYS)[number];
-
-/** What the panel tells the editor. */
-export type FromPanel =
-  | { readonly type: 'ready' }
-  /** A person chose a rank: show the lines that place it. */
-  | { readonly type: 'reveal'; readonly module: string | null }
-  | { readonly type: 'revealLine'; readonly line: number }
-  /** Offer the fixes of a line. */
-  | { readonly type: 'fixLine'; readonly line: number }
-  /** Write into the file how the job goes on without these ranks. */
-  | { readonly type: 'writeFailed'; readonly ranks: readonly number[] }
-  /** Ask how the job goes on without these ranks. */
-  | { readonly type: 'askRecoveries'; readonly ranks: readonly number[] }
-  /** Write into the file how the job goes on without these ranks, in one of the ways that were told. */
-  | { readonly type: 'writeRecovery'; readonly way: Recovery['way']; readonly ranks: readonly number[] }
-  /** Put a text on the clipboard. */
-  | { readonly type: 'copy'; readonly text: string }
-  /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
-  | { readonly type: 'compare'; readonly with: CompareWith; readonly file: string | null }
-  /** Weigh the present text against others. */
-  | { readonly type: 'weigh' }
-  /** Show what a change that was listed does to the text, or make it: one step of undo. */
-  | { readonly type: 'tryChange'; readonly kind: ChangeKind; readonly index: number; readonly how: ChangeHow }
-  /** Write a key that the file lacks, and let a person choose its value. */
-  | { readonly type: 'addKey'; readonly key: string }
-  /** Stay with this document, or follow the editor. */
-  | { readonly type: 'lock'; readonly locked: boolean }
-  | { readonly type: 'runSmokeJob' }
-  /** Verify the layout against the run with these files; without any, the editor asks for them. */
-  | { readonly type: 'verifyRun'; readonly addresses: readonly string[] }
-  /** Ask for the result of `verify` and show it. */
-  | { readonly type: 'openRun' }
-  /** Save a picture or the table: PNG in base64, the others as text. */
-  | { readonly type: 'save'; readonly format: 'svg' | 'png' | 'csv'; readonly data: string };
+const isChangeHow = oneOf('preview', 'apply', 'patch');
+export type ChangeHow = Guarded<typeof isChangeHow>;
 
 /** How many files can be dropped at once: a folder of dumps is one. */
 export const MAX_DROPPED = 1024;
@@ -168,68 +131,46 @@ export const MAX_FAILED = 1024;
 
 const isName = nullOr(isString);
 
-const isFromPanel: Guard<FromPanel> = unionBy<FromPanel>({
+const isFailed = arrayOf(isIndex, MAX_FAILED);
+
+/** What the panel tells the editor. */
+const isFromPanel = unionBy({
   ready: {},
+  /** A person chose a rank: show the lines that place it. */
   reveal: { module: isName },
   revealLine: { line: isIndex },
+  /** Offer the fixes of a line. */
   fixLine: { line: isIndex },
-  writeFailed: { ranks: arrayOf(isIndex, MAX_FAILED) },
-  askRecoveries: { ranks: arrayOf(isIndex, MAX_FAILED) },
-  writeRecovery: { way: oneOf('spare-nodes', 'replicas-out'), ranks: arrayOf(isIndex, MAX_FAILED) },
+  /** Write into the file how the job goes on without these ranks. */
+  writeFailed: { ranks: isFailed },
+  /** Ask how the job goes on without these ranks. */
+  askRecoveries: { ranks: isFailed },
+  /** Write into the file how the job goes on without these ranks, in one of the ways that were told. */
+  writeRecovery: { way: oneOf<Recovery['way']>('spare-nodes', 'replicas-out'), ranks: isFailed },
+  /** Put a text on the clipboard. */
   copy: { text: isString },
-  compare: { with: oneOf(...COMPARISONS), file: isName },
+  /** Compare with the last commit, or with another file: this one, or (null) one that the editor asks for. */
+  compare: { with: isComparison, file: isName },
+  /** Weigh the present text against others. */
   weigh: {},
-  tryChange: { kind: oneOf(...CHANGES), index: isIndex, how: oneOf(...CHANGE_WAYS) },
+  /** Show what a change that was listed does to the text, or make it: one step of undo. */
+  tryChange: { kind: isChangeKind, index: isIndex, how: isChangeHow },
+  /** Write a key that the file lacks, and let a person choose its value. */
   addKey: { key: isString },
+  /** Stay with this document, or follow the editor. */
   lock: { locked: isBoolean },
   runSmokeJob: {},
+  /** Verify the layout against the run with these files; without any, the editor asks for them. */
   verifyRun: { addresses: arrayOf(isString, MAX_DROPPED) },
+  /** Ask for the result of `verify` and show it. */
   openRun: {},
+  /** Save a picture or the table: PNG in base64, the others as text. */
   save: { format: oneOf('svg', 'png', 'csv'), data: isString },
 });
+export type FromPanel = Guarded<typeof isFromPanel>;
 
 /** Reads a message from the panel; null for anything that the panel does not send. */
 export const parseFromPanel = (value: unknown): FromPanel | null => (isFromPanel(value) ? value : null);
-
-/** The most ranks of a report that are read. */
-const MAX_RUN_RANKS = 1_048_576;
-
-/** The most parts of a step that are read. */
-const MAX_RUN_PARTS = 1024;
-
-const isRanks = arrayOf(isIndex, MAX_RUN_RANKS);
-
-const isRunReportShape = objectOf({
-  verdict: isString,
-  culprits: arrayOf(
-    objectOf({
-      rank: isIndex,
-      confidence: isNumber,
-      because: arrayOf(isString),
-      host: optional(isName),
-      gpu: optional(nullOr(isIndex)),
-      pid: optional(nullOr(isIndex)),
-    }),
-    MAX_RUN_RANKS,
-  ),
-  victims: arrayOf(
-    objectOf({ rank: isIndex, waits_for: isRanks, group: isString, op: isString, seq: isNumber }),
-    MAX_RUN_RANKS,
-  ),
-  groups: objectOf({ equal: isIndex, different: arrayOf(objectOf({ name: isString, ranks: isRanks })) }),
-  why: arrayOf(isString),
-  unseen: isRanks,
-  sources: optional(arrayOf(objectOf({ file: isString, kind: isString, ok: isBoolean, note: isString }))),
-  measured: optional(
-    nullOr(objectOf({ parts: arrayOf(objectOf({ name: isString, by_rank: recordOf(isNumber) }), MAX_RUN_PARTS) })),
-  ),
-  slow: optional(
-    arrayOf(objectOf({ rank: isIndex, part: isString, ratio: isNumber, because: isString }), MAX_RUN_RANKS),
-  ),
-});
-
-/** Whether a value is what `parallelism-layout verify` prints as JSON. */
-export const isRunReport: Guard<RunReport> = (value): value is RunReport => isRunReportShape(value);
 
 const TYPES: readonly ToPanel['type'][] = [
   'layout',

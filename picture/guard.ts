@@ -1,8 +1,18 @@
 /** Whether a value has a form. */
 export type Guard<T> = (value: unknown) => value is T;
 
+/** What a guard lets through. */
+export type Guarded<G> = G extends Guard<infer T> ? T : never;
+
 /** The forms of an object's fields. */
 type Fields = Readonly<Record<string, Guard<unknown>>>;
+
+/** An object with fields of these forms; those that may be undefined may be left out. */
+type Formed<F extends Fields> = {
+  readonly [K in keyof F as undefined extends Guarded<F[K]> ? never : K]: Guarded<F[K]>;
+} & {
+  readonly [K in keyof F as undefined extends Guarded<F[K]> ? K : never]?: Guarded<F[K]>;
+};
 
 export const isString: Guard<string> = (value): value is string => typeof value === 'string';
 
@@ -24,8 +34,8 @@ export const nullOr =
     value === null || guard(value);
 
 export const arrayOf =
-  <T>(guard: Guard<T>, most = Number.POSITIVE_INFINITY): Guard<T[]> =>
-  (value): value is T[] =>
+  <T>(guard: Guard<T>, most = Number.POSITIVE_INFINITY): Guard<readonly T[]> =>
+  (value): value is readonly T[] =>
     Array.isArray(value) && value.length <= most && value.every(guard);
 
 /** A field that may be left out. */
@@ -36,26 +46,26 @@ export const optional =
 
 /** An object whose fields, whatever their names, all have one form. */
 export const recordOf =
-  <T>(guard: Guard<T>): Guard<Record<string, T>> =>
-  (value): value is Record<string, T> =>
+  <T>(guard: Guard<T>): Guard<Readonly<Record<string, T>>> =>
+  (value): value is Readonly<Record<string, T>> =>
     typeof value === 'object' && value !== null && Object.values(value).every(guard);
 
 /** An object with at least these fields. */
 export const objectOf =
-  (fields: Fields): Guard<object> =>
-  (value): value is object =>
+  <F extends Fields>(fields: F): Guard<Formed<F>> =>
+  (value): value is Formed<F> =>
     typeof value === 'object' &&
     value !== null &&
     Object.entries(fields).every(([name, guard]) => guard(Reflect.get(value, name)));
 
-/** Messages told apart by `type`: every type must be named, with the forms of all its fields. */
-export function unionBy<T extends { readonly type: string }>(
-  types: {
-    readonly [K in T['type']]: Readonly<Record<Exclude<keyof Extract<T, { type: K }>, 'type'>, Guard<unknown>>>;
-  },
-): Guard<T> {
+type Message<U extends Readonly<Record<string, Fields>>> = {
+  [K in keyof U]: { readonly type: K } & Formed<U[K]>;
+}[keyof U];
+
+/** Messages told apart by `type`, with the forms of all their fields. */
+export function unionBy<U extends Readonly<Record<string, Fields>>>(types: U): Guard<Message<U>> {
   const guards = new Map(Object.entries<Fields>(types).map(([type, fields]) => [type, objectOf(fields)]));
-  return (value): value is T => {
+  return (value): value is Message<U> => {
     const type = typeof value === 'object' && value !== null ? Reflect.get(value, 'type') : undefined;
     return guards.get(String(type))?.(value) ?? false;
   };

@@ -29,6 +29,9 @@ export function joinedSteps(
   from = 0,
   to = Math.ceil(height / factor),
 ): Uint8Array {
+  if (factor === 1) {
+    return steps.subarray(from * width, to * width);
+  }
   const columns = Math.ceil(width / factor);
   const joined = new Uint8Array(columns * (to - from));
   if (joining === 'share') {

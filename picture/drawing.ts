@@ -33,6 +33,9 @@ export interface Drawing {
   readonly example?: Example | null;
 }
 
+/** A picture without its answer. */
+export type Sketch = Omit<Drawing, 'headline'>;
+
 /** What is known of a layout beside its ranks. */
 export interface Known {
   /** The layers of its pipeline stages. */

@@ -1,6 +1,10 @@
-import { countOf, grouped, rankList } from '../layout';
-import { type Colouring, colourOf, type Ground, isCycle, isRamp, type Sign } from './colour';
+import { countOf, grouped, type ResolvedLayout, rankList } from '../layout';
+import { nestingText } from './blocks';
+import type { Cells } from './cells';
+import { type Colouring, colourOf, type Ground, isCrossed, isCycle, isPlain, isRamp, type Sign } from './colour';
+import type { Difference } from './difference';
 import type { Isolated } from './example';
+import type { Geometry } from './geometry';
 
 /** One entry of a legend. */
 export type LegendItem =
@@ -23,31 +27,25 @@ export interface Legend {
 
 /** What else is drawn in a picture, beside its colours. */
 export interface Shown {
-  /** How many failed ranks carry a mark that their colour does not bring. */
-  readonly failed: number;
+  readonly layout: ResolvedLayout;
+  /** The cells that are drawn, and where; null where that is not known yet. */
+  readonly cells: Cells | null;
+  readonly geometry: Geometry | null;
+  /** Ranks that are crossed out. */
+  readonly failed: readonly number[];
   /** How many ranks a smoke job found at fault. */
   readonly atFault?: number;
-  /** Whether ranks that differ from another layout carry corners, and of which kind. */
-  readonly coordinatesDiffer: boolean;
-  readonly peersDiffer: boolean;
-  /** Why other ranks are faded; empty where none is. */
-  readonly faded: string;
+  /** How ranks differ from another layout, where those that do not are faded. */
+  readonly difference: Difference | null;
   readonly links: boolean;
   /** Which ranks carry rings; empty where none does. */
   readonly peers?: string;
-  /** The steps of the palette that are seen; null where that is not known yet. */
-  readonly seen: ReadonlySet<number> | null;
-  /** Whether the colours of single ranks are left out, since they could not be told apart. */
-  readonly plain: boolean;
   /** How many slots have no rank: packed placement does not launch them. */
   readonly vacant?: number;
-  /** Whether a rank has no value. */
-  readonly unset: boolean;
   /** The ranks that are shown alone. */
   readonly isolated: Isolated | null;
   /** How many ranks are drawn as one dot; 1 or less where each has its own. */
   readonly ranksPerPixel: number;
-  readonly nesting: string;
 }
 
 /** Colours from which a ramp is blended. */
@@ -58,7 +56,11 @@ const MAX_KINDS = 48;
 
 /** The meaning of all colours and marks that are seen in a picture, and of no others. */
 export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Legend {
-  const { atFault = 0, peers = '', vacant = 0, isolated } = shown;
+  const { layout, cells, geometry, difference, atFault = 0, peers = '', vacant = 0, isolated } = shown;
+  const isPlainNow = geometry !== null && isPlain(colouring, geometry.cell);
+  // a colour that is a cross says so itself
+  const failed = shown.failed.filter((rank) => !isCrossed(colouring, rank)).length;
+  const nesting = geometry ? nestingText(geometry) : '';
   const mark = (is: boolean, kind: LegendMark, text: string): LegendItem[] =>
     is ? [{ kind: 'mark', mark: kind, text }] : [];
   return {
@@ -66,22 +68,26 @@ export function legendOf(colouring: Colouring, shown: Shown, ground: Ground): Le
     items: [
       ...(isolated
         ? alone(colouring, ground, isolated)
-        : shown.plain
+        : isPlainNow
           ? [{ kind: 'note', text: `${grouped(colouring.values)} in all, too small to be told apart` } as const]
-          : colours(colouring, ground, shown.seen)),
-      ...mark(shown.unset && !isolated, 'unset', colouring.none ?? `without ${colouring.name}`),
+          : colours(colouring, ground, cells)),
+      ...mark(cells?.unset === true && !isolated, 'unset', colouring.none ?? `without ${colouring.name}`),
       ...mark(vacant > 0, 'unset', `${countOf(vacant, 'slot')} without a rank`),
-      ...mark(shown.failed > 0, 'failed', `${grouped(shown.failed)} failed`),
+      ...mark(failed > 0, 'failed', `${grouped(failed)} failed`),
       ...mark(atFault > 0, 'failed', `${grouped(atFault)} at fault`),
-      ...mark(shown.coordinatesDiffer, 'coordinates', 'other coordinates'),
-      ...mark(shown.peersDiffer, 'otherPeers', 'other peers'),
-      ...mark(shown.faded !== '', 'faded', shown.faded),
+      ...(difference
+        ? [
+            ...mark(difference.count('coordinates') > 0, 'coordinates', 'other coordinates'),
+            ...mark(difference.count('peers') > 0, 'otherPeers', 'other peers'),
+            ...mark(true, 'faded', `${grouped(layout.worldSize - difference.ranks.length)} the same`),
+          ]
+        : []),
       ...mark(peers !== '', 'peers', peers),
       ...mark(shown.links, 'link', 'leaves the node'),
-      ...(shown.ranksPerPixel > 1 && !shown.plain && !isolated
+      ...(shown.ranksPerPixel > 1 && !isPlainNow && !isolated
         ? [{ kind: 'note', text: aggregation(colouring, shown.ranksPerPixel) } as const]
         : []),
-      ...(shown.nesting === '' ? [] : [{ kind: 'note', text: shown.nesting } as const]),
+      ...(nesting === '' ? [] : [{ kind: 'note', text: nesting } as const]),
     ],
   };
 }
@@ -110,7 +116,7 @@ function aggregation(colouring: Colouring, ranks: number): string {
   return isRamp(colouring) ? `${each}: their mean is shown` : `${each}: mixed ones are shown by share`;
 }
 
-function colours(colouring: Colouring, ground: Ground, seen: Shown['seen']): LegendItem[] {
+function colours(colouring: Colouring, ground: Ground, cells: Cells | null): LegendItem[] {
   if (isRamp(colouring)) {
     return [ramp(colouring, ground)];
   }
@@ -126,7 +132,7 @@ function colours(colouring: Colouring, ground: Ground, seen: Shown['seen']): Leg
   return (
     values
       // conditions that no rank has are left out
-      .filter((value) => colouring.scale !== 'status' || seen === null || seen.has(value))
+      .filter((value) => colouring.scale !== 'status' || !cells || cells.seen.has(value))
       .map((value) => ({
         kind: 'fill',
         fill: colourOf(value, colouring, ground),

@@ -1,19 +1,6 @@
 import { grouped, type ResolvedLayout } from '../layout';
-import { joinedSteps, joiningOf } from './aggregate';
-import { nestingText } from './blocks';
-import {
-  type Colouring,
-  colourOf,
-  cssColour,
-  FADE,
-  FADED,
-  inkOn,
-  isCrossed,
-  isPlain,
-  MAX_STEPS,
-  type Palette,
-  paletteOf,
-} from './colour';
+import { Cells, pictureOf } from './cells';
+import { type Colouring, colourOf, cssColour, FADE, FADED, inkOn, isCrossed, isPlain, MAX_STEPS } from './colour';
 import type { Diagram, Paint, Shape } from './diagram';
 import type { Change, Difference } from './difference';
 import type { Drawing } from './drawing';
@@ -26,7 +13,6 @@ import { linksOf, ringOf } from './links';
 import { isRole, moved, n, page, paper, type Role, tag, text } from './paper';
 import type { Placement, Rect, Space } from './placement';
 import { RULER, type Rulers, rulersOf } from './rulers';
-import { hasUnset, stepsSeen, writeSteps } from './steps';
 
 /** What an SVG picture shows. */
 export interface SvgPicture extends Drawing {
@@ -67,42 +53,35 @@ const MAX_CROSSES = 4096;
 
 /** A picture of ranks with its title, the degrees of the layout and the whole legend, as SVG: on white, or dark on a dark page. */
 export function svgOf(picture: SvgPicture): string {
-  const { headline, layout, name, difference = null } = picture;
-  const placement = picture.place(SPACE);
-  const colouring = picture.colouring.arranged?.(placement) ?? picture.colouring;
-  const size = fittingSize(placement, SPACE);
-  const geometry = new Geometry(placement, size.width, size.height);
-  const palette = paletteOf(colouring, 'paper');
-  const factor = factorOf(placement);
-  const plain = isPlain(colouring, geometry.cell);
-  const width = Math.max(760, size.width);
-  const steps = new Uint8Array(placement.width * placement.height).fill(MAX_STEPS);
-  for (const _ of writeSteps(placement, colouring, palette, layout.worldSize, difference?.changes ?? null, steps)) {
+  const { headline, layout, name, failed, difference = null } = picture;
+  const cells = new Cells(pictureOf(layout, picture, SPACE, difference), 'paper');
+  for (const _ of cells.colour()) {
     // in one go
   }
-  const isolated = picture.isolated ?? shownExample(picture.example, colouring, geometry.cell, isNumbered(geometry));
+  const { placement, colouring, example } = cells.picture;
+  const size = fittingSize(placement, SPACE);
+  const geometry = new Geometry(placement, size.width, size.height);
+  const factor = factorOf(placement);
+  const width = Math.max(760, size.width);
+  const isolated = picture.isolated ?? shownExample(example, colouring, geometry.cell, isNumbered(geometry));
   const alone = isolated && aloneSvg(geometry, isolated, colouring, layout.gpusPerNode);
-  const failed = picture.failed.filter((rank) => !isCrossed(colouring, rank));
   const vacant = vacantSlots(geometry);
   const legend = legendSvg(
     colouring,
     {
-      plain,
-      unset: hasUnset(steps, layout.worldSize),
-      isolated,
+      layout,
+      cells,
+      geometry,
+      failed,
+      difference,
       links: alone?.hasLinks ?? false,
-      seen: stepsSeen(steps),
-      nesting: nestingText(geometry),
-      ranksPerPixel: factor ** 2,
-      coordinatesDiffer: (difference?.count('coordinates') ?? 0) > 0,
-      peersDiffer: (difference?.count('peers') ?? 0) > 0,
-      faded: difference ? `${grouped(layout.worldSize - difference.ranks.length)} the same` : '',
-      failed: failed.length,
       vacant: vacant.length,
+      isolated,
+      ranksPerPixel: factor ** 2,
     },
     width,
   );
-  const cells = plain ? grounds(geometry) : squares(geometry, steps, palette, colouring, factor);
+  const fills = isPlain(colouring, geometry.cell) ? grounds(geometry) : squares(geometry, cells, factor);
   const rulers = rulersOf(geometry, layout.worldSize, layout.gpusPerNode);
   return page({
     headline,
@@ -112,7 +91,7 @@ export function svgOf(picture: SvgPicture): string {
     body: [
       rulers ? rulersSvg(rulers) : '',
       boxes(geometry),
-      isolated ? tag('g', { opacity: 0.25 }, cells) : cells,
+      isolated ? tag('g', { opacity: 0.25 }, fills) : fills,
       separators(geometry),
       vacant.length === 0
         ? ''
@@ -120,9 +99,9 @@ export function svgOf(picture: SvgPicture): string {
       alone?.svg ?? '',
       labels(geometry, alone?.hasLinks ?? false),
       isolated ? ringSvg(geometry, isolated, colouring, layout) : '',
-      factor === 1 ? numbers(geometry, picture, colouring, palette, isolated) : '',
+      factor === 1 ? numbers(geometry, cells, isolated) : '',
       difference ? corners(geometry, difference) : '',
-      crosses(geometry, failed),
+      crosses(geometry, colouring, failed),
       moved(0, size.height + 20, legend.svg),
     ],
   });
@@ -180,16 +159,10 @@ function factorOf({ width, height }: Placement): number {
 }
 
 /** Squares of one colour as one path, neighbours in a row joined where no line would be seen between them. */
-function squares(
-  geometry: Geometry,
-  steps: Uint8Array,
-  palette: Palette,
-  colouring: Colouring,
-  factor: number,
-): string {
+function squares(geometry: Geometry, cells: Cells, factor: number): string {
   const { placement, cell } = geometry;
   const columns = Math.ceil(placement.width / factor);
-  const joined = factor === 1 ? steps : joinedSteps(steps, placement, factor, joiningOf(colouring));
+  const joined = cells.joined(factor);
   const paths = new Map<number, string[]>();
   const gap = cell * factor >= 6 ? Math.min(1.5, cell * factor * 0.08) : 0;
   let last = 0;
@@ -218,7 +191,7 @@ function squares(
   return [...paths]
     .map(([step, path]) =>
       tag('path', {
-        fill: cssColour(palette.words[step & ~FADE] ?? 0),
+        fill: cssColour(cells.palette.words[step & ~FADE] ?? 0),
         'fill-opacity': step & FADE ? FADED : undefined,
         'shape-rendering': gap === 0 ? 'crispEdges' : undefined,
         d: path.join(''),
@@ -391,13 +364,8 @@ const isNumbered = ({ cellWidth, cellHeight }: Geometry): boolean =>
   cellWidth >= NUMBERED.width && cellHeight >= NUMBERED.height;
 
 /** The rank in every cell that has room for it, and its coordinates. */
-function numbers(
-  geometry: Geometry,
-  { layout, describe, difference }: SvgPicture,
-  colouring: Colouring,
-  palette: Palette,
-  isolated: Isolated | null,
-): string {
+function numbers(geometry: Geometry, { picture, palette }: Cells, isolated: Isolated | null): string {
+  const { layout, describe, difference, colouring } = picture;
   if (!isNumbered(geometry)) {
     return '';
   }
@@ -406,7 +374,7 @@ function numbers(
   for (let rank = 0; rank < layout.worldSize; rank++) {
     const rect = geometry.rectOfRank(rank);
     const value = colouring.valueOf(rank);
-    const isFaded = alone ? !alone.has(rank) : difference != null && difference.changeOf(rank) === 'same';
+    const isFaded = alone ? !alone.has(rank) : difference?.changeOf(rank) === 'same';
     // the ink of a fill is unreadable on what is left of it
     const fill = isFaded || value < 0 ? paper('text') : inkOn(cssColour(palette.words[palette.codes[value] ?? 0] ?? 0));
     if (rect) {
@@ -458,8 +426,9 @@ function corners(geometry: Geometry, difference: Difference): string {
   return tag('g', { stroke: paper('text') }, filled + tag('path', { d: path('peers'), fill: paper('ground') }));
 }
 
-function crosses(geometry: Geometry, failed: readonly number[]): string {
-  const paths = failed.slice(0, MAX_CROSSES).flatMap((rank) => {
+function crosses(geometry: Geometry, colouring: Colouring, failed: readonly number[]): string {
+  const marked = failed.filter((rank) => !isCrossed(colouring, rank));
+  const paths = marked.slice(0, MAX_CROSSES).flatMap((rank) => {
     const rect = geometry.rectOfRank(rank);
     if (!rect) {
       return [];

@@ -1,8 +1,6 @@
-import { countOf, grouped } from '../../layout';
-import { nestingText } from '../../picture/blocks';
-import { isCrossed, isPlain } from '../../picture/colour';
+import { countOf } from '../../layout';
 import { markedDifference } from '../../picture/difference';
-import { isDrawn } from '../../picture/drawing';
+import { isDrawn, type Sketch } from '../../picture/drawing';
 import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
 import type { RankBitmap } from '../render/bitmap';
@@ -10,7 +8,7 @@ import type { Viewport } from '../render/canvas';
 import { factorFor } from '../render/paint';
 import { themeKind } from '../render/theme';
 import { viewOf } from '../views';
-import type { Actions, Scene, Sketch } from '../views/view';
+import type { Actions, Scene } from '../views/view';
 import { diagnosticList, worldSheet } from '../views/world';
 import { checkpointCards } from './checkpointCard';
 import { differenceCard, rankDetails, summary } from './details';
@@ -184,28 +182,23 @@ export class Screen {
       return null;
     }
     const { view, marked } = this.stage.canvas;
-    const geometry = view?.geometry;
+    const geometry = view?.geometry ?? null;
     const { difference, failed, layout, results } = scene;
-    const different = markedDifference(difference, layout.worldSize);
-    const bitmap = this.#painted;
-    // colours that tell neighbours apart are known once the picture is there
-    const colouring = bitmap?.colouring ?? this.#sketch.colouring;
+    const cells = this.#painted;
     return legendOf(
-      colouring,
+      // colours that tell neighbours apart are known once the picture is there
+      cells?.picture.colouring ?? this.#sketch.colouring,
       {
-        failed: failed.filter((rank) => !isCrossed(colouring, rank)).length,
+        layout,
+        cells,
+        geometry,
+        failed,
         atFault: results?.suspects.size ?? 0,
-        coordinatesDiffer: (different?.count('coordinates') ?? 0) > 0,
-        peersDiffer: (different?.count('peers') ?? 0) > 0,
-        faded: different ? `${grouped(layout.worldSize - different.ranks.length)} the same` : '',
+        difference: markedDifference(difference, layout.worldSize),
         links: marked.links,
         peers: marked.named,
-        seen: bitmap?.colouring.scale === 'status' ? bitmap.seen : null,
-        unset: bitmap?.unset ?? false,
-        plain: geometry ? isPlain(this.#sketch.colouring, geometry.cell) : false,
         isolated: marked.example,
         ranksPerPixel: factorFor(geometry?.cell ?? 1) ** 2,
-        nesting: geometry ? nestingText(geometry) : '',
       },
       themeKind(),
     );
@@ -213,8 +206,8 @@ export class Screen {
 
   /** The picture of the view; null while it is still to come. */
   get #painted(): RankBitmap | null {
-    const bitmap = this.stage.canvas.shown?.bitmap;
-    return bitmap && bitmap.colouring.name === this.#sketch?.colouring.name ? bitmap : null;
+    const { shown } = this.stage.canvas;
+    return shown?.picture.colouring.name === this.#sketch?.colouring.name ? shown : null;
   }
 
   #renderLegend(scene: Scene): void {

@@ -1,11 +1,11 @@
 import { grouped, type ResolvedLayout } from '../../layout';
+import { pictureOf } from '../../picture/cells';
 import { markedDifference } from '../../picture/difference';
-import { isDrawn, MAX_DRAWN } from '../../picture/drawing';
-import type { Space } from '../../picture/placement';
+import { isDrawn, MAX_DRAWN, type Sketch } from '../../picture/drawing';
 import { type CanvasEvents, RankCanvas, type Viewport } from '../render/canvas';
 import { Minimap } from '../render/minimap';
-import type { Marks, Picture } from '../render/paint';
-import type { Scene, Sketch, View } from '../views/view';
+import type { Marks } from '../render/paint';
+import type { Scene, View } from '../views/view';
 import { h, replaceKeepingFocus } from './dom';
 
 /** What a person does with the pictures. */
@@ -111,10 +111,14 @@ export class Stage {
    */
   draw(view: View, scene: Scene, sketch: Sketch, stands: Uint8Array | null, viewport: () => Viewport): void {
     const { layout, base } = scene;
-    this.canvas.show(pictureOf(scene, layout, sketch, this.canvas.measured(), stands), viewport);
+    const show = (canvas: RankCanvas, one: ResolvedLayout, drawn: Sketch) => {
+      const difference = markedDifference(scene.difference, one.worldSize);
+      canvas.show(pictureOf(one, drawn, canvas.measured(), difference, stands), viewport);
+    };
+    show(this.canvas, layout, sketch);
     const before = base?.layout && sketchOf(view, scene, base.layout);
     if (base?.layout && before) {
-      this.#other.show(pictureOf(scene, base.layout, before, this.#other.measured(), stands), viewport);
+      show(this.#other, base.layout, before);
       this.#other.element.setAttribute('aria-label', `Before: ${base.title}`);
     }
   }
@@ -178,24 +182,3 @@ const tooLarge = ({ worldSize }: ResolvedLayout): HTMLElement =>
     { class: 'empty' },
     `Pictures show up to ${grouped(MAX_DRAWN)} ranks; this layout has ${grouped(worldSize)}. The other views, Table and Find have all of them: choose a rank there to see its place and its groups.`,
   );
-
-function pictureOf(
-  { difference }: Scene,
-  layout: ResolvedLayout,
-  { colouring, place, describe, example = null }: Sketch,
-  space: Space,
-  stands: Uint8Array | null,
-): Picture {
-  const placement = place(space);
-  const marked = markedDifference(difference, layout.worldSize);
-  return {
-    placement,
-    colouring: colouring.arranged?.(placement) ?? colouring,
-    worldSize: layout.worldSize,
-    gpusPerNode: layout.gpusPerNode,
-    describe,
-    example,
-    stands,
-    changeOf: marked && ((rank) => marked.changeOf(rank)),
-  };
-}

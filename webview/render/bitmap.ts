@@ -1,7 +1,6 @@
-import { joinedSteps, joiningOf, TILE } from '../../picture/aggregate';
-import { type Colouring, MAX_STEPS, type Palette, paletteOf } from '../../picture/colour';
-import type { Placement } from '../../picture/placement';
-import { hasUnset, stepsSeen, writeSteps } from '../../picture/steps';
+import { TILE } from '../../picture/aggregate';
+import { Cells, type Picture } from '../../picture/cells';
+import { MAX_STEPS } from '../../picture/colour';
 import { advance } from './slices';
 import { themeKind } from './theme';
 
@@ -18,42 +17,17 @@ export interface Level {
  * A picture with one pixel a cell. Where a cell is smaller than a pixel of the screen, squares of cells are joined on
  * purpose (`aggregate.ts`), so that one failed rank in a million is seen and no colour claims more ranks than it has.
  */
-export class RankBitmap {
-  /** The step of every cell in the palette, row by row; a byte a cell. */
-  readonly steps: Uint8Array;
-  readonly palette: Palette;
+export class RankBitmap extends Cells {
   readonly #levels = new Map<number, Level>();
-  #seen: ReadonlySet<number> | undefined;
-  #unset: boolean | undefined;
 
-  /** @param stands which ranks stand out (not 0) where the others stand back; null where all are alike */
-  constructor(
-    readonly placement: Placement,
-    readonly colouring: Colouring,
-    readonly worldSize: number,
-    readonly stands: Uint8Array | null,
-  ) {
-    this.palette = paletteOf(colouring, themeKind());
-    this.steps = new Uint8Array(placement.width * placement.height).fill(MAX_STEPS);
+  constructor(picture: Picture) {
+    super(picture, themeKind());
   }
 
-  /** Colours the cells and paints one level. It stops now and then, so that frames and input come between. */
-  *colour(factor: number): Generator<void> {
-    const { colouring, worldSize, stands, palette, placement, steps } = this;
-    yield* writeSteps(placement, colouring, palette, worldSize, stands, steps);
+  /** Colours the cells and paints one level, a slice at a time, so that frames and input come between. */
+  *prepare(factor: number): Generator<void> {
+    yield* this.colour();
     yield* this.paint(factor);
-  }
-
-  /** The steps that occur. */
-  get seen(): ReadonlySet<number> {
-    this.#seen ??= stepsSeen(this.steps);
-    return this.#seen;
-  }
-
-  /** Whether a rank has no value. */
-  get unset(): boolean {
-    this.#unset ??= hasUnset(this.steps, this.worldSize);
-    return this.#unset;
   }
 
   /** Paints a level and all finer ones, which zooming in needs. */
@@ -89,30 +63,22 @@ export class RankBitmap {
     if (this.#levels.has(factor)) {
       return;
     }
+    const { placement } = this.picture;
     const image = document.createElement('canvas');
-    image.width = Math.ceil(this.placement.width / factor);
-    image.height = Math.ceil(this.placement.height / factor);
+    image.width = Math.ceil(placement.width / factor);
+    image.height = Math.ceil(placement.height / factor);
     const context = context2d(image);
     const rows = TILE * Math.max(1, Math.floor(CELLS / (TILE * image.width * factor ** 2)));
     for (let row = 0; row < image.height; row += rows) {
       const part = context.createImageData(image.width, Math.min(rows, image.height - row));
-      this.#paintRows(new Uint32Array(part.data.buffer), row, row + part.height, factor);
+      const steps = this.joined(factor, row, row + part.height);
+      writeColours(new Uint32Array(part.data.buffer), steps, this.palette.words);
       context.putImageData(part, 0, row);
       if (row + rows < image.height) {
         yield;
       }
     }
     this.#levels.set(factor, { image, factor });
-  }
-
-  #paintRows(into: Uint32Array, from: number, to: number, factor: number): void {
-    const { steps, placement, colouring } = this;
-    const { width } = placement;
-    const joined =
-      factor === 1
-        ? steps.subarray(from * width, to * width)
-        : joinedSteps(steps, placement, factor, joiningOf(colouring), from, to);
-    writeColours(into, joined, this.palette.words);
   }
 }
 

@@ -1,10 +1,11 @@
 import { select } from 'd3-selection';
 import { type ZoomTransform, zoom, zoomIdentity } from 'd3-zoom';
+import type { Picture } from '../../picture/cells';
 import { fittingSize, Geometry } from '../../picture/geometry';
 import type { Placement, Rect, Space } from '../../picture/placement';
 import { RULER, type Rulers, rulersOf } from '../../picture/rulers';
 import { context2d, RankBitmap } from './bitmap';
-import { CELL_LINES, factorFor, type Marked, type Marks, Painter, type Picture } from './paint';
+import { CELL_LINES, factorFor, type Marked, type Marks, Painter } from './paint';
 import { Sheet, type Window } from './sheet';
 import { advance, Background } from './slices';
 import { onResolutionChange, type Theme, themeOf } from './theme';
@@ -55,7 +56,7 @@ export class RankCanvas {
   readonly #context = context2d(this.element);
   readonly #zoom = zoom<HTMLCanvasElement, unknown>();
   #transform: ZoomTransform = zoomIdentity;
-  #shown: { readonly picture: Picture; readonly bitmap: RankBitmap } | null = null;
+  #shown: RankBitmap | null = null;
   #marks: Marks = { focus: -1, peers: [], named: '', isolated: false, failed: [], frame: null };
   /** How the parts of the picture lie where all of it is shown, in a space of this size, and at the size that is drawn. */
   #fitting: { readonly space: Space; readonly geometry: Geometry } | null = null;
@@ -101,9 +102,9 @@ export class RankCanvas {
    * @param viewport the part to show, read when the picture is painted
    */
   show(picture: Picture, viewport: () => Viewport): void {
-    const bitmap = new RankBitmap(picture.placement, picture.colouring, picture.worldSize, picture.stands);
-    const work = bitmap.colour(factorFor(this.#fittingGeometry(picture.placement).cell));
-    const present = () => this.#present({ picture, bitmap }, viewport());
+    const bitmap = new RankBitmap(picture);
+    const work = bitmap.prepare(factorFor(this.#fittingGeometry(picture.placement).cell));
+    const present = () => this.#present(bitmap, viewport());
     if (this.#shown) {
       this.#work.run(work, present);
     } else {
@@ -122,7 +123,7 @@ export class RankCanvas {
     this.#geometry = null;
   }
 
-  #present(shown: { readonly picture: Picture; readonly bitmap: RankBitmap }, viewport: Viewport): void {
+  #present(shown: RankBitmap, viewport: Viewport): void {
     const before = this.#shown?.picture.placement;
     const { placement } = shown.picture;
     this.#shown = shown;
@@ -135,8 +136,8 @@ export class RankCanvas {
     this.requestDraw();
   }
 
-  /** What is shown, with its bitmap; null while there is nothing. */
-  get shown(): { readonly picture: Picture; readonly bitmap: RankBitmap } | null {
+  /** What is shown; null while there is nothing. */
+  get shown(): RankBitmap | null {
     return this.#shown;
   }
 
@@ -239,17 +240,17 @@ export class RankCanvas {
       this.#context.clearRect(0, 0, this.element.width, this.element.height);
       return;
     }
-    const { picture, bitmap } = this.#shown;
+    const bitmap = this.#shown;
     const window = this.#window();
-    const geometry = this.#geometryOf(window, picture.placement);
+    const geometry = this.#geometryOf(window, bitmap.picture.placement);
     const painter = new Painter(this.#context, this.#theme, window, geometry);
     if (geometry.cell < CELL_LINES) {
       this.#sheet.leave();
-      advance(painter.ground(picture, bitmap), Number.POSITIVE_INFINITY);
+      advance(painter.ground(bitmap), Number.POSITIVE_INFINITY);
     } else {
       painter.place(this.#sheet.at(window), bitmap);
     }
-    this.marked = painter.marks(picture, bitmap, this.#marks);
+    this.marked = painter.marks(bitmap, this.#marks);
     if (this.#rulers) {
       painter.rulers(this.#rulers);
     }
@@ -259,7 +260,7 @@ export class RankCanvas {
 
   /** Paints the finer levels while idle, so that zooming in finds them. */
   #paintAhead(bitmap: RankBitmap): void {
-    const factor = factorFor(this.#fittingGeometry(bitmap.placement).cell);
+    const factor = factorFor(this.#fittingGeometry(bitmap.picture.placement).cell);
     if (!this.#work.busy && !bitmap.hasFrom(factor)) {
       this.#work.runLater(bitmap.paintFrom(factor), REST, () => {
         this.#sheet.renew();
@@ -270,9 +271,8 @@ export class RankCanvas {
 
   *#ground(context: CanvasRenderingContext2D, window: Window): Generator<void> {
     if (this.#shown) {
-      const { picture, bitmap } = this.#shown;
-      const geometry = this.#geometryOf(window, picture.placement);
-      yield* new Painter(context, this.#theme, window, geometry).ground(picture, bitmap);
+      const geometry = this.#geometryOf(window, this.#shown.picture.placement);
+      yield* new Painter(context, this.#theme, window, geometry).ground(this.#shown);
     }
   }
 
@@ -443,7 +443,7 @@ export class RankCanvas {
       return known;
     }
     this.#geometry = new Geometry(placement, size.width, size.height);
-    const { worldSize = 0, gpusPerNode = 1 } = this.#shown?.picture ?? {};
+    const { worldSize = 0, gpusPerNode = 1 } = this.#shown?.picture.layout ?? {};
     this.#rulers = rulersOf(this.#geometry, worldSize, gpusPerNode);
     return this.#geometry;
   }

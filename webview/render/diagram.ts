@@ -1,25 +1,15 @@
 import { xmlText } from '../../layout';
 import type { Diagram } from '../../picture/diagram';
-import { type Role, tag } from '../../picture/paper';
+import { tag } from '../../picture/paper';
 import { shapeSvg } from '../../picture/svg';
-
-/** The variables of the style sheet that give roles their colours. */
-const VARIABLES: Readonly<Record<Role, string>> = {
-  text: '--grid-foreground',
-  muted: '--grid-muted',
-  box: '--grid-box',
-  boxFill: '--grid-box-fill',
-  ground: '--grid-background',
-  error: '--grid-error',
-  warning: '--grid-link',
-};
+import { themed } from './theme';
 
 /**
  * A diagram in the colours of the theme.
  * @param label its text for screen readers
  */
 export function diagramElement({ width, height, shapes }: Diagram, label: string): SVGElement {
-  const inside = shapes.map((shape) => shapeSvg(shape, (role) => `var(${VARIABLES[role]})`)).join('');
+  const inside = shapes.map((shape) => shapeSvg(shape, themed)).join('');
   const look = { xmlns: 'http://www.w3.org/2000/svg', width, height, viewBox: `0 0 ${width} ${height}` };
   const text = tag('svg', { ...look, role: 'img', 'aria-label': xmlText(label) }, inside);
   // read as XML, nothing of it runs

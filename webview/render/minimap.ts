@@ -46,9 +46,9 @@ export class Minimap {
       this.#shown = null;
       return;
     }
-    if (this.#shown !== shown.bitmap) {
-      this.#shown = shown.bitmap;
-      this.#redraw(shown.bitmap, canvas.fittingSpace);
+    if (this.#shown !== shown) {
+      this.#shown = shown;
+      this.#redraw(shown, canvas.fittingSpace);
     }
     const { window, geometry } = view;
     this.#frame(geometry, {
@@ -73,7 +73,7 @@ export class Minimap {
     this.#canvas.style.width = `${wide}px`;
     this.#canvas.style.height = `${high}px`;
     const context = context2d(this.#picture);
-    const { image } = bitmap.at(factorFor(wide / bitmap.placement.width));
+    const { image } = bitmap.at(factorFor(wide / bitmap.picture.placement.width));
     context.imageSmoothingEnabled = image.width > this.#picture.width;
     context.drawImage(image, 0, 0, this.#picture.width, this.#picture.height);
   }

@@ -1,5 +1,5 @@
+import type { Picture } from '../../picture/cells';
 import {
-  type Colouring,
   colourOf,
   cssColour,
   FADE,
@@ -10,12 +10,11 @@ import {
   MAX_STEPS,
   type Sign,
 } from '../../picture/colour';
-import type { Change } from '../../picture/difference';
 import { type Example, shownExample } from '../../picture/example';
 import { type Block, firstBeyond, type Geometry, type PanelGeometry, type Run, runsOf } from '../../picture/geometry';
 import { blockText, TITLE_SIZE } from '../../picture/labels';
 import { linksOf, ringOf } from '../../picture/links';
-import type { Placement, Rect } from '../../picture/placement';
+import type { Rect, Space } from '../../picture/placement';
 import { RULER, type Rulers } from '../../picture/rulers';
 import type { RankBitmap } from './bitmap';
 import { addCross, addRect, addSign } from './shapes';
@@ -84,22 +83,6 @@ export interface Marks {
   readonly frame: Rect | null;
 }
 
-/** What a picture shows. */
-export interface Picture {
-  readonly placement: Placement;
-  readonly colouring: Colouring;
-  readonly worldSize: number;
-  /** Ranks of a machine: links between machines are drawn. */
-  readonly gpusPerNode: number;
-  /** The lines that a large cell carries under its number. */
-  readonly describe: (rank: number) => readonly string[];
-  /** Which ranks stand out (not 0) where the others stand back; null where all are alike. */
-  readonly stands: Uint8Array | null;
-  /** How ranks differ from those of the layout that this one is compared with. */
-  readonly changeOf: ((rank: number) => Change) | null;
-  readonly example: Example | null;
-}
-
 /** What of the marks can be seen, for the legend. */
 export interface Marked {
   readonly example: Example | null;
@@ -135,20 +118,20 @@ export class Painter {
   ) {}
 
   /** Draws everything under the marks, in steps that may be spread over frames. */
-  *ground(picture: Picture, bitmap: RankBitmap): Generator<void> {
+  *ground(bitmap: RankBitmap): Generator<void> {
     this.#clear();
     this.#move();
     for (const panel of this.geometry.panels) {
       const boxes = [...panel.boxes(this.#view)];
       yield* this.#grounds(boxes);
       if (this.#isDetailed(panel)) {
-        yield* this.#cells(panel, picture, bitmap);
+        yield* this.#cells(panel, bitmap);
       } else {
         yield* this.#bitmap(panel, bitmap);
         yield* this.#separators(panel);
       }
-      yield* this.#signs(panel, picture, bitmap);
-      yield* this.#changes(panel, picture);
+      yield* this.#signs(panel, bitmap);
+      yield* this.#changes(panel, bitmap);
       yield* this.#labels(boxes);
     }
   }
@@ -203,16 +186,16 @@ export class Painter {
   }
 
   #isDetailed({ cellWidth, cellHeight }: PanelGeometry): boolean {
-    return cellWidth >= CELL_DETAIL.width && cellHeight >= CELL_DETAIL.height;
+    return isLarge({ width: cellWidth, height: cellHeight });
   }
 
   *#bitmap(panelGeometry: PanelGeometry, bitmap: RankBitmap): Generator<void> {
     const { panel, cellWidth, cellHeight } = panelGeometry;
     const { context } = this;
     const cell = Math.min(cellWidth, cellHeight);
-    if (isPlain(bitmap.colouring, cell) && !bitmap.stands) {
+    if (isPlain(bitmap.picture.colouring, cell) && !bitmap.picture.stands) {
       context.globalAlpha = PLAIN;
-      this.#cover(panelGeometry, this.theme.foreground);
+      this.#cover(panelGeometry, this.theme.text);
       context.globalAlpha = 1;
       return;
     }
@@ -258,7 +241,7 @@ export class Painter {
     const { context } = this;
     const view = this.#view;
     const { across, down } = this.#runs(panel);
-    context.fillStyle = this.theme.background;
+    context.fillStyle = this.theme.ground;
     const [right, bottom] = [firstBeyond(xs, view.x + view.width), firstBeyond(ys, view.y + view.height)];
     for (const { start, length } of down) {
       for (let i = firstBeyond(xs, view.x); i < right; i++) {
@@ -275,14 +258,14 @@ export class Painter {
   }
 
   /** Cells one by one, of a row all of one colour in one go: only those in view. */
-  *#cells(panel: PanelGeometry, picture: Picture, bitmap: RankBitmap): Generator<void> {
-    for (const cells of this.#cellRows(panel, picture.placement, bitmap)) {
+  *#cells(panel: PanelGeometry, bitmap: RankBitmap): Generator<void> {
+    for (const cells of this.#cellRows(panel, bitmap)) {
       this.#fill(cells, bitmap);
       yield;
       for (const { rank, step, rect } of cells) {
         // a number on a faded cell could hardly be read
         if (rank >= 0 && (step < FADE || step === MAX_STEPS)) {
-          this.#label(rank, picture.describe, rect, this.#inkOf(rank, step, picture.colouring));
+          this.#label(rank, step, rect, bitmap.picture);
           yield;
         }
       }
@@ -311,7 +294,7 @@ export class Painter {
   }
 
   /** The cells in view, row by row. */
-  *#cellRows(panel: PanelGeometry, placement: Placement, { steps }: RankBitmap): Generator<Cell[]> {
+  *#cellRows(panel: PanelGeometry, { steps, picture: { placement } }: RankBitmap): Generator<Cell[]> {
     const { columns, rows, cellWidth, cellHeight } = panel;
     const { x, y } = panel.panel;
     const { left, right, top, bottom } = this.#cellsInView(panel);
@@ -328,14 +311,14 @@ export class Painter {
     }
   }
 
-  #inkOf(rank: number, step: number, colouring: Colouring): string {
+  #inkOf(rank: number, step: number, { colouring }: Picture): string {
     const value = colouring.valueOf(rank);
     return step >= FADE || value < 0 ? this.theme.muted : inkOn(colourOf(value, colouring, themeKind()));
   }
 
-  #label(rank: number, describe: Picture['describe'], { x, y, width, height }: Rect, ink: string): void {
+  #label(rank: number, step: number, { x, y, width, height }: Rect, picture: Picture): void {
     const { context } = this;
-    context.fillStyle = ink;
+    context.fillStyle = this.#inkOf(rank, step, picture);
     context.textAlign = 'center';
     const centre = x + width / 2;
     const number = String(rank);
@@ -352,7 +335,8 @@ export class Painter {
     const small = Math.max(9, Math.min(12.5, height * 0.15, width * 0.15));
     const line = small * 1.3;
     // texts that would be too small to read are left out
-    const lines = describe(rank)
+    const lines = picture
+      .describe(rank)
       .filter((text) => width - 5 >= SMALLEST_TEXT * CHARACTER * text.length)
       .slice(0, Math.max(0, Math.floor((height - big * 1.4) / line)));
     context.textBaseline = 'alphabetic';
@@ -369,7 +353,8 @@ export class Painter {
   }
 
   /** What tells conditions apart without colour. */
-  *#signs(panel: PanelGeometry, { placement, colouring }: Picture, { steps, palette }: RankBitmap): Generator<void> {
+  *#signs(panel: PanelGeometry, { picture, steps, palette }: RankBitmap): Generator<void> {
+    const { placement, colouring } = picture;
     const { cellWidth, cellHeight, columns, rows } = panel;
     const cell = Math.min(cellWidth, cellHeight);
     const small = !this.#isDetailed(panel);
@@ -400,11 +385,11 @@ export class Painter {
   }
 
   /** Ranks that differ have a corner folded: filled where their coordinates differ, open where only their peers do. */
-  *#changes(panel: PanelGeometry, { placement, changeOf }: Picture): Generator<void> {
+  *#changes(panel: PanelGeometry, { picture: { placement, difference } }: RankBitmap): Generator<void> {
     const { context, theme } = this;
     const { cellWidth, cellHeight, columns, rows } = panel;
     const cell = Math.min(cellWidth, cellHeight);
-    if (!changeOf || cell < CELL_SIGN) {
+    if (!difference || cell < CELL_SIGN) {
       return;
     }
     const size = Math.min(14, cell * (this.#isDetailed(panel) ? 0.24 : 0.4));
@@ -412,7 +397,7 @@ export class Painter {
     const [filled, open] = [new Path2D(), new Path2D()];
     yield* this.#eachCell(panel, (column, row) => {
       const rank = placement.rankAt(panel.panel.x + column, panel.panel.y + row);
-      const change = rank < 0 ? 'same' : changeOf(rank);
+      const change = rank < 0 ? 'same' : difference.changeOf(rank);
       if (change !== 'same') {
         const path = change === 'peers' ? open : filled;
         const x = (columns[column] ?? 0) + cellWidth - inset;
@@ -423,14 +408,14 @@ export class Painter {
         path.closePath();
       }
     });
-    context.fillStyle = theme.foreground;
+    context.fillStyle = theme.text;
     context.fill(filled);
-    context.fillStyle = theme.background;
+    context.fillStyle = theme.ground;
     context.fill(open);
-    context.strokeStyle = theme.background;
+    context.strokeStyle = theme.ground;
     context.lineWidth = 1;
     context.stroke(filled);
-    context.strokeStyle = theme.foreground;
+    context.strokeStyle = theme.text;
     context.stroke(open);
   }
 
@@ -479,7 +464,7 @@ export class Painter {
       if (title !== '') {
         context.textAlign = 'left';
         context.font = `600 ${TITLE_SIZE}px ${FONT}`;
-        context.fillStyle = theme.foreground;
+        context.fillStyle = theme.text;
         context.fillText(title, left, y);
       }
       if (detail !== '') {
@@ -493,15 +478,15 @@ export class Painter {
   }
 
   /** What is drawn on top. */
-  marks(picture: Picture, bitmap: RankBitmap, marks: Marks): Marked {
+  marks(bitmap: RankBitmap, marks: Marks): Marked {
     const { context, theme, geometry } = this;
     const { focus, failed, frame } = marks;
-    const { colouring } = picture;
+    const { colouring } = bitmap.picture;
     const { cell } = geometry;
     const example =
       focus < 0 && marks.peers.length === 0
         ? shownExample(
-            picture.example,
+            bitmap.picture.example,
             colouring,
             cell,
             geometry.panels.some((panel) => this.#isDetailed(panel)),
@@ -513,15 +498,15 @@ export class Painter {
     const line = cell < SMALLEST_MARK ? 2 : Math.max(1.5, Math.min(3, cell * 0.035));
     // rings around many small cells would hide them
     const isDense = isolated && peers.length > MAX_RINGS && cell < SMALL_CELL;
-    const links = isolated && this.#isolate(picture, bitmap, peers);
+    const links = isolated && this.#isolate(bitmap, peers);
     const ring = isolated && ringOf(geometry, peers);
     if (ring) {
       const path = new Path2D();
       path.arc(ring.x, ring.y, ring.radius, 0, 2 * Math.PI);
-      this.#strokeTwice(path, theme.foreground, 1.5);
+      this.#strokeTwice(path, theme.text, 1.5);
     }
     if (!isDense) {
-      this.#strokeTwice(this.#rings(peers), theme.foreground, line);
+      this.#strokeTwice(this.#rings(peers), theme.text, line);
     }
     const crosses = new Path2D();
     for (const rank of failed.slice(0, MAX_MARKS)) {
@@ -532,7 +517,7 @@ export class Painter {
     this.#strokeTwice(this.#rings(failed), theme.error, Math.max(1.5, line));
     this.#strokeTwice(crosses, theme.error, Math.max(1.5, Math.min(3, cell * 0.05)));
     if (focus >= 0) {
-      this.#strokeTwice(this.#rings([focus]), theme.foreground, Math.max(2.5, Math.min(4, cell * 0.06)));
+      this.#strokeTwice(this.#rings([focus]), theme.text, Math.max(2.5, Math.min(4, cell * 0.06)));
     }
     if (frame) {
       const [a, b] = [
@@ -557,7 +542,7 @@ export class Painter {
     const { width, height, originX, originY } = window;
     this.#still();
     context.globalAlpha = RULER_GROUND;
-    context.fillStyle = theme.background;
+    context.fillStyle = theme.ground;
     context.fillRect(0, 0, width, RULER.strip);
     context.fillRect(0, RULER.strip, RULER.strip, height);
     context.globalAlpha = 1;
@@ -585,16 +570,17 @@ export class Painter {
   }
 
   /** Dims all other ranks and joins those on different nodes by lines; returns whether there are such lines. */
-  #isolate(picture: Picture, bitmap: RankBitmap, peers: readonly number[]): boolean {
+  #isolate(bitmap: RankBitmap, peers: readonly number[]): boolean {
     const { context, theme, geometry } = this;
+    const { picture, steps, palette } = bitmap;
     const view = this.#view;
     const isPlainNow = isPlain(picture.colouring, geometry.cell);
     // labels stay: they say where the group is
     for (const panel of geometry.panels) {
       if (this.#isDetailed(panel)) {
         // numbers that would be too faint to be read go
-        this.#cover(panel, theme.background);
-        for (const cells of this.#cellRows(panel, picture.placement, bitmap)) {
+        this.#cover(panel, theme.ground);
+        for (const cells of this.#cellRows(panel, bitmap)) {
           this.#fill(cells, bitmap);
         }
       }
@@ -603,27 +589,25 @@ export class Painter {
         : this.#isDetailed(panel)
           ? ISOLATED.numbered
           : ISOLATED.crowded;
-      this.#cover(panel, theme.background);
+      this.#cover(panel, theme.ground);
     }
     context.globalAlpha = 1;
-    const links = linksOf(geometry, peers, picture.gpusPerNode);
+    const links = linksOf(geometry, peers, picture.layout.gpusPerNode);
     const path = new Path2D();
     for (const { from, to } of links) {
       path.moveTo(from.x, from.y);
       path.lineTo(to.x, to.y);
     }
-    this.#strokeTwice(path, theme.link, 2.5);
-    const { steps, palette } = bitmap;
+    this.#strokeTwice(path, theme.warning, 2.5);
     for (const rank of peers.slice(0, MAX_MARKS)) {
       const at = picture.placement.cellOf(rank);
       const rect = at && geometry.rectOf(at.x, at.y);
       if (at && rect && isIn(rect, view)) {
         const step = (steps[at.y * picture.placement.width + at.x] ?? MAX_STEPS) & ~FADE;
-        const large = rect.width >= CELL_DETAIL.width && rect.height >= CELL_DETAIL.height;
-        if (large) {
+        if (isLarge(rect)) {
           const own = inner(rect);
           this.#fill([{ rank, step, rect: own }], bitmap);
-          this.#label(rank, picture.describe, own, this.#inkOf(rank, step, picture.colouring));
+          this.#label(rank, step, own, picture);
         } else {
           context.fillStyle = cssColour(palette.words[step] ?? 0);
           const least = peers.length > MAX_ENLARGED ? 2 : SMALLEST_MARK - 1;
@@ -643,7 +627,7 @@ export class Painter {
   /** A line in one colour inside a wider one in the background's: it shows on every fill. */
   #strokeTwice(path: Path2D, colour: string, width: number): void {
     const { context, theme } = this;
-    context.strokeStyle = theme.background;
+    context.strokeStyle = theme.ground;
     context.lineWidth = width * 2.2;
     context.stroke(path);
     context.strokeStyle = colour;
@@ -678,8 +662,7 @@ export class Painter {
     const size = rect ? Math.min(rect.width, rect.height) : 0;
     if (rect && size >= CELL_LINES) {
       // a cell with a number keeps it: the cross goes into its corner
-      const large = rect.width >= CELL_DETAIL.width && rect.height >= CELL_DETAIL.height;
-      const [x, y, length] = large
+      const [x, y, length] = isLarge(rect)
         ? [rect.x + rect.width - size * 0.34, rect.y + size * 0.12, size * 0.22]
         : [rect.x + rect.width / 2 - size / 4, rect.y + rect.height / 2 - size / 4, size / 2];
       addCross(path, x, y, length);
@@ -699,6 +682,9 @@ function addSmallRing(path: Path2D, cell: Rect, drawn: Set<number>): void {
     path.rect(x + 1, y + 1, width - 2, height - 2);
   }
 }
+
+/** Whether a cell is drawn by itself, with its number. */
+const isLarge = ({ width, height }: Space): boolean => width >= CELL_DETAIL.width && height >= CELL_DETAIL.height;
 
 /** The part of a large cell that is filled: neighbours do not touch. */
 function inner({ x, y, width, height }: Rect): Rect {

@@ -1,4 +1,5 @@
 import type { Ground } from '../../picture/colour';
+import type { Role } from '../../picture/paper';
 
 /** Whether the editor's background is dark or light, whatever its contrast. */
 export function themeKind(): Ground {
@@ -21,32 +22,27 @@ export function onResolutionChange(changed: () => void): void {
   matchMedia(`(resolution: ${devicePixelRatio}dppx)`).addEventListener('change', again, { once: true });
 }
 
-/** The editor's colours as the style sheet names them, read once a drawing. */
-export interface Theme {
-  readonly foreground: string;
-  readonly background: string;
-  readonly muted: string;
-  readonly box: string;
-  readonly boxFill: string;
-  readonly outline: string;
-  readonly focus: string;
-  readonly error: string;
-  /** Lines between machines. */
-  readonly link: string;
-}
+/** The variable of the style sheet that has the colour of each role, and of what a screen has beside paper. */
+const VARIABLES: Readonly<Record<Role | 'outline' | 'focus', string>> = {
+  text: '--grid-foreground',
+  muted: '--grid-muted',
+  box: '--grid-box',
+  boxFill: '--grid-box-fill',
+  ground: '--grid-background',
+  error: '--grid-error',
+  warning: '--grid-link',
+  outline: '--grid-outline',
+  focus: '--grid-focus',
+};
+
+/** The colour of a role, as an attribute of SVG that follows the theme. */
+export const themed = (role: Role): string => `var(${VARIABLES[role]})`;
+
+/** The editor's colours, read once a drawing. */
+export type Theme = Readonly<Record<keyof typeof VARIABLES, string>>;
 
 export function themeOf(element: Element): Theme {
   const style = getComputedStyle(element);
-  const value = (name: string) => style.getPropertyValue(`--grid-${name}`).trim() || '#888888';
-  return {
-    foreground: value('foreground'),
-    background: value('background'),
-    muted: value('muted'),
-    box: value('box'),
-    boxFill: value('box-fill'),
-    outline: value('outline'),
-    focus: value('focus'),
-    error: value('error'),
-    link: value('link'),
-  };
+  const colourOf = (variable: string) => style.getPropertyValue(variable).trim() || '#888888';
+  return Object.fromEntries(Object.entries(VARIABLES).map(([role, name]) => [role, colourOf(name)])) as Theme;
 }

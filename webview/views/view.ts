@@ -1,6 +1,6 @@
 import type { ResolvedLayout } from '../../layout';
 import type { Diagram } from '../../picture/diagram';
-import type { Drawing } from '../../picture/drawing';
+import type { Sketch } from '../../picture/drawing';
 import type { Headline } from '../../picture/headline';
 import type { FromPanel } from '../panel/messages';
 import type { PanelModel, Told } from '../panel/model';
@@ -33,9 +33,6 @@ export interface Scene extends Readonly<Omit<PanelModel, 'layout' | 'told' | 're
   /** The width available to diagrams and tables, in pixels. */
   readonly width: number;
 }
-
-/** A picture of ranks before its size is known. */
-export type Sketch = Omit<Drawing, 'headline'>;
 
 /** One way to look at a layout: a picture of ranks, something else, or a picture with something under it. */
 export interface View {

@@ -6,10 +6,10 @@ import {
   type KeyValue,
   keyDifferences,
   type ResolvedLayout,
+  secondsText,
 } from '../layout';
 import { isAsQuick, type ModuleScore, type Score } from '../layout/cost';
 import { changesInWords } from './changes';
-import { time } from './cost';
 import { type Figure, figuresOf, SAME } from './scoreboard';
 
 /** What is compared of a layout: plain data of a few KB. */
@@ -138,9 +138,9 @@ function stepChange(before: number | null, after: number | null): string[] {
   if (before === null || after === null) {
     return [];
   }
-  const [from = '', unit] = time(before).split(' ');
-  const [to = '', unitTo = ''] = time(after).split(' ');
-  const step = unit === unitTo ? arrow(from, to, unitTo) : `${time(before)} → ${time(after)}`;
+  const [from = '', unit] = secondsText(before).split(' ');
+  const [to = '', unitTo = ''] = secondsText(after).split(' ');
+  const step = unit === unitTo ? arrow(from, to, unitTo) : `${secondsText(before)} → ${secondsText(after)}`;
   return [`step ${step}${from !== to && isAsQuick(before, after) ? ' (as quick, by this estimate)' : ''}`];
 }
 

@@ -1,35 +1,25 @@
-import { gibibytes, type LayoutFacts, type ResolvedLayout, secondsText } from '../layout';
-import { costJobs, type Estimate, estimateOf, microbatches } from '../layout/cost';
+import { gibibytes, type LayoutFacts, type ResolvedLayout } from '../layout';
+import { costJobs, type Estimate, estimateOf, microbatches, type StageEstimate } from '../layout/cost';
 import { type Flow, sentOver, traffic } from './flows';
 import { type Headline, subject } from './headline';
 import type { PipelineShape } from './schedule';
 
-/** Memory of one rank of a pipeline stage, in bytes. */
-export interface StageCost {
+/** Memory of one rank of a pipeline stage. */
+export interface StageCost
+  extends Pick<
+    StageEstimate,
+    'statesBytes' | 'activationsBytes' | 'communicatorsBytes' | 'totalBytes' | 'totalInterval'
+  > {
   /** `stage 0`, with the module where there are several. */
   readonly name: string;
-  readonly states: number;
-  readonly activations: number;
-  /** NCCL's own memory, beside what torch's allocator counts. */
-  readonly communicators: number;
-  /** Nine of ten measured totals lie within this. */
-  readonly low: number;
-  readonly high: number;
 }
 
 /** What a layout costs, as far as it is known. */
-export interface Cost {
+export interface Cost extends Pick<Estimate, 'gpuMemoryBytes' | 'stepTimeS' | 'missing' | 'assumed'> {
   readonly stages: readonly StageCost[];
-  /** The memory of one GPU in bytes; null where the file does not name the GPU. */
-  readonly gpuBytes: number | null;
   readonly flows: readonly Flow[];
   /** Null where there is no pipeline, or several modules have one each. */
   readonly pipeline: (PipelineShape & { readonly bubble: number }) | null;
-  /** Seconds of one step and the range of nine of ten measured ones; null where the GPU is not known. */
-  readonly seconds: { readonly median: number; readonly low: number; readonly high: number } | null;
-  /** Keys that would narrow the estimate. */
-  readonly missing: readonly string[];
-  readonly assumed: readonly string[];
 }
 
 /** The cost of a layout, or why it is not known and the keys that are missing. */
@@ -49,15 +39,16 @@ function costFrom(facts: LayoutFacts, estimate: Estimate): Cost {
   const { perStage, traffic, stepTimeS, gpuMemoryBytes, missing, assumed } = estimate;
   const named = (module: string | null, name: string) => (module === null ? name : `${module} ${name}`);
   return {
-    stages: perStage.map(({ module, stage, statesBytes, activationsBytes, communicatorsBytes, totalInterval }) => ({
-      name: named(module, `stage ${stage}`),
-      states: statesBytes,
-      activations: activationsBytes,
-      communicators: communicatorsBytes,
-      low: totalInterval[0],
-      high: totalInterval[1],
-    })),
-    gpuBytes: gpuMemoryBytes,
+    stages: perStage.map(
+      ({ module, stage, statesBytes, activationsBytes, communicatorsBytes, totalBytes, totalInterval }) => ({
+        name: named(module, `stage ${stage}`),
+        statesBytes,
+        activationsBytes,
+        communicatorsBytes,
+        totalBytes,
+        totalInterval,
+      }),
+    ),
     flows: traffic.map(({ module, group, carries, bytesPerStep, tier }) => ({
       module,
       kind: group,
@@ -67,7 +58,8 @@ function costFrom(facts: LayoutFacts, estimate: Estimate): Cost {
       tier,
     })),
     pipeline: pipelineOf(facts, estimate),
-    seconds: stepTimeS && { median: stepTimeS.median, low: stepTimeS.interval[0], high: stepTimeS.interval[1] },
+    gpuMemoryBytes,
+    stepTimeS,
     missing,
     assumed,
   };
@@ -92,34 +84,26 @@ function pipelineOf(facts: LayoutFacts, { pipeline }: Estimate): Cost['pipeline'
 /** Memory as GPUs are sold: `61 GiB`. */
 export const memory = (bytes: number): string => `${gibibytes(bytes)} GiB`;
 
-/** The time of a step: `340 ms`, `4.5 s`. */
-export const time = secondsText;
-
-/** All that a rank of a stage needs, in bytes. */
-export const totalOf = ({ states, activations, communicators }: StageCost): number =>
-  states + activations + communicators;
-
 /** Whether the layout fits, and what travels. */
 export function costHeadline(layout: ResolvedLayout, { cost, reason }: CostResult): Headline {
-  const fullest = cost?.stages.toSorted((a, b) => totalOf(b) - totalOf(a))[0];
+  const fullest = cost?.stages.toSorted((a, b) => b.totalBytes - a.totalBytes)[0];
   if (!cost || !fullest) {
     return { title: reason ?? 'No estimate.', sub: subject(layout) };
   }
   const who = cost.stages.length === 1 ? 'A rank' : `${fullest.name.charAt(0).toUpperCase()}${fullest.name.slice(1)}`;
-  const needs = `${who} ${needsSentence(fullest, cost.gpuBytes)}`;
+  const needs = `${who} ${needsSentence(fullest, cost.gpuMemoryBytes)}`;
   return { title: `${needs}; ${sentSentence(layout, cost.flows)}.`, sub: subject(layout) };
 }
 
 /** What a stage needs of its GPU, and whether it fits by the range of nine in ten measured runs. */
-function needsSentence(stage: StageCost, gpuBytes: number | null): string {
-  const total = totalOf(stage);
+function needsSentence({ totalBytes: total, totalInterval: [low, high] }: StageCost, gpuBytes: number | null): string {
   if (gpuBytes === null) {
     return `needs about ${memory(total)} of a GPU of unknown memory`;
   }
   if (total > gpuBytes) {
-    return `${stage.low > gpuBytes ? 'does not fit' : 'probably does not fit'}: it needs about ${gibibytes(total)} of ${memory(gpuBytes)}`;
+    return `${low > gpuBytes ? 'does not fit' : 'probably does not fit'}: it needs about ${gibibytes(total)} of ${memory(gpuBytes)}`;
   }
-  return `needs about ${gibibytes(total)} of ${memory(gpuBytes)}${stage.high > gpuBytes ? ', and may need more than there is' : ''}`;
+  return `needs about ${gibibytes(total)} of ${memory(gpuBytes)}${high > gpuBytes ? ', and may need more than there is' : ''}`;
 }
 
 function sentSentence({ gpusPerNode, gpusPerNvlinkDomain }: ResolvedLayout, flows: readonly Flow[]): string {

@@ -1,5 +1,5 @@
-import { grouped } from '../layout';
-import { type Cost, type CostResult, memory, type StageCost, time, totalOf } from './cost';
+import { grouped, secondsText } from '../layout';
+import { type Cost, type CostResult, memory, type StageCost } from './cost';
 import {
   type Diagram,
   type Key,
@@ -16,10 +16,19 @@ import {
 import { type Flow, sentOver, traffic } from './flows';
 import { widthOf } from './labels';
 import { type Pass, scheduleOf } from './schedule';
+import { percent } from './scoreboard';
 
-const STATES: Paint = '#56b4e9';
-const ACTIVATIONS: Paint = '#e69f00';
-const COMMUNICATORS: Paint = '#cc79a7';
+/** What a rank's memory is made of, from the left. */
+const PARTS = [
+  { fill: '#56b4e9', words: 'states', of: ({ statesBytes }: StageCost) => statesBytes },
+  { fill: '#e69f00', words: 'activations', of: ({ activationsBytes }: StageCost) => activationsBytes },
+  {
+    fill: '#cc79a7',
+    words: 'communicators (outside of torch)',
+    of: ({ communicatorsBytes }: StageCost) => communicatorsBytes,
+  },
+] as const;
+
 const NVLINK: Paint = '#009e73';
 const NETWORK: Paint = '#d55e00';
 const FORWARD: Paint = '#56b4e9';
@@ -63,14 +72,14 @@ const MAX_STAGES = 24;
 /** Where bars begin under the title of a section, in pixels. */
 const BARS_TOP = 42;
 
-function memoryPart({ stages, gpuBytes }: Cost, width: number, base: CostBase | null): Part {
+function memoryPart({ stages, gpuMemoryBytes: gpuBytes }: Cost, width: number, base: CostBase | null): Part {
   const all = rowsOf(stages);
-  const fullest = all.toSorted((a, b) => totalOf(b.stage) - totalOf(a.stage)).slice(0, MAX_STAGES);
+  const fullest = all.toSorted((a, b) => b.stage.totalBytes - a.stage.totalBytes).slice(0, MAX_STAGES);
   const shown = all.filter((row) => fullest.includes(row));
   const left = Math.min(width * 0.35, Math.max(...shown.map(({ name }) => widthOf(name))) + 12);
   const room = Math.max(40, width - left - 62);
-  const before = new Map(base?.cost.stages.map((stage) => [stage.name, totalOf(stage)]));
-  const most = 1.02 * Math.max(gpuBytes ?? 0, ...shown.map(({ stage }) => stage.high), ...before.values());
+  const before = new Map(base?.cost.stages.map((stage) => [stage.name, stage.totalBytes]));
+  const most = 1.02 * Math.max(gpuBytes ?? 0, ...shown.map(({ stage }) => stage.totalInterval[1]), ...before.values());
   const x = (bytes: number) => left + (room * bytes) / most;
   const step = shown.length > 12 ? 22 : 27;
   const bottom = BARS_TOP + shown.length * step;
@@ -86,9 +95,7 @@ function memoryPart({ stages, gpuBytes }: Cost, width: number, base: CostBase | 
     { shapes: [titleAt(0, 'Memory of a rank'), ...rows, ...limit], height: bottom + 6 },
     keysOf(
       [
-        { fill: STATES, words: 'states' },
-        { fill: ACTIVATIONS, words: 'activations' },
-        { fill: COMMUNICATORS, words: 'communicators (outside of torch)' },
+        ...PARTS.map(({ fill, words }) => ({ fill, words })),
         { fill: 'whisker', words: 'range of nine in ten measured runs' },
         ...(base ? [outlineKey(base)] : []),
       ],
@@ -161,9 +168,7 @@ function rowsOf(stages: readonly StageCost[]): StageRow[] {
 
 const isAlike = (one: StageCost, other: StageCost): boolean =>
   one.name.replace(/(?<!\d)\d+$/, '') === other.name.replace(/(?<!\d)\d+$/, '') &&
-  one.states === other.states &&
-  one.activations === other.activations &&
-  one.communicators === other.communicators;
+  PARTS.every(({ of }) => of(one) === of(other));
 
 interface RowPlace {
   readonly x: (bytes: number) => number;
@@ -175,23 +180,19 @@ interface RowPlace {
 const BAR = 14;
 
 function rowShapes({ name, stage }: StageRow, { x, y, width, gpuBytes }: RowPlace): Shape[] {
-  const ends = [stage.states, stage.states + stage.activations, totalOf(stage)];
-  const bars = [STATES, ACTIVATIONS, COMMUNICATORS].map(
-    (fill, i): Shape => ({
-      kind: 'rect',
-      x: n(x(ends[i - 1] ?? 0)),
-      y,
-      width: n(x(ends[i] ?? 0) - x(ends[i - 1] ?? 0)),
-      height: BAR,
-      fill,
-    }),
-  );
-  const over = gpuBytes !== null && totalOf(stage) > gpuBytes;
+  let end = 0;
+  const bars = PARTS.map(({ fill, of }): Shape => {
+    const start = end;
+    end += of(stage);
+    return { kind: 'rect', x: x(start), y, width: x(end) - x(start), height: BAR, fill };
+  });
+  const { totalBytes, totalInterval } = stage;
+  const over = gpuBytes !== null && totalBytes > gpuBytes;
   return [
     textAt(0, y + 11, name),
     ...bars,
-    whisker(n(x(stage.low)), n(x(stage.high)), y + BAR + 4),
-    textAt(width, y + 11, memory(totalOf(stage)), {
+    whisker(n(x(totalInterval[0])), n(x(totalInterval[1])), y + BAR + 4),
+    textAt(width, y + 11, memory(totalBytes), {
       anchor: 'end',
       ...(over ? { paint: 'error', weight: 600 } : {}),
     }),
@@ -342,8 +343,6 @@ function pipelinePart(pipeline: NonNullable<Cost['pipeline']>, width: number): P
   return stacked([...head, timeline, keysOf(keys, width), wrapped(note, width, 'muted')]);
 }
 
-const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
-
 /** As many micro-batches as can be read, but enough for the steady state; in whole groups where chunks are interleaved. */
 function drawnMicrobatches({ stages, chunks, microbatches, group }: NonNullable<Cost['pipeline']>, room: number) {
   const byWidth = Math.floor((room / PASS - 3 * stages) / (3 * chunks));
@@ -389,11 +388,11 @@ function passShapes(pass: Pass, { step, unit, chunks }: Timeline): Shape[] {
   ];
 }
 
-function notesPart({ missing, assumed, seconds }: Cost, width: number): Part {
+function notesPart({ missing, assumed, stepTimeS }: Cost, width: number): Part {
   const texts = [
-    ...(seconds
+    ...(stepTimeS
       ? [
-          `A step takes about ${time(seconds.median)} (nine in ten within ${time(seconds.low)} to ${time(seconds.high)}).`,
+          `A step takes about ${secondsText(stepTimeS.median)} (nine in ten within ${stepTimeS.interval.map(secondsText).join(' to ')}).`,
         ]
       : []),
     ...(missing.length > 0 ? [`Not in the file, and would narrow the estimate: ${missing.join(', ')}.`] : []),

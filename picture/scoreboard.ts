@@ -1,6 +1,6 @@
-import { gibibytes, grouped } from '../layout';
+import { gibibytes, grouped, secondsText } from '../layout';
 import { isAsQuick, type ModuleScore, type Score } from '../layout/cost';
-import { memory, time } from './cost';
+import { memory } from './cost';
 import { traffic } from './flows';
 
 /** What a difference means for whoever pays for the GPUs. */
@@ -31,7 +31,8 @@ interface Measure {
   readonly alarm?: (score: Score) => Figure['alarm'];
 }
 
-const share = (value: number): string => `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`;
+/** A share of what is whole: `4.2 %`, `38 %`. */
+export const percent = (share: number): string => `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
 
 const pointsChange = (before: number, after: number): string =>
   signed(100 * (after - before), (value) => `${value.toFixed(1)} points`);
@@ -47,10 +48,10 @@ const MEASURES: readonly Measure[] = [
   {
     label: 'step',
     of: ({ seconds }) => seconds,
-    words: time,
+    words: secondsText,
     change: percentChange,
     verdict: (before, after) => quickerIsBetter(after, before),
-    range: ({ secondsInterval }) => secondsInterval && rangeOf(secondsInterval, time),
+    range: ({ secondsInterval }) => secondsInterval && rangeOf(secondsInterval, secondsText),
   },
   {
     label: 'memory',
@@ -77,8 +78,8 @@ const MEASURES: readonly Measure[] = [
     change: percentChange,
     verdict: quickerIsBetter,
   },
-  { label: 'MFU', of: ({ mfu }) => mfu, words: share, change: pointsChange, verdict: quickerIsBetter },
-  { label: 'bubble', of: ({ bubble }) => bubble, words: share, change: pointsChange, verdict: lessIsBetter },
+  { label: 'MFU', of: ({ mfu }) => mfu, words: percent, change: pointsChange, verdict: quickerIsBetter },
+  { label: 'bubble', of: ({ bubble }) => bubble, words: percent, change: pointsChange, verdict: lessIsBetter },
 ];
 
 /** The numbers that decide between layouts, with their differences to a base. */

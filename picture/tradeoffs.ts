@@ -1,5 +1,5 @@
 import { scaleLinear, scaleLog } from 'd3-scale';
-import { countOf, gibibytes, grouped } from '../layout';
+import { countOf, gibibytes, grouped, secondsText } from '../layout';
 import {
   type Alternative,
   isAsQuick,
@@ -9,7 +9,7 @@ import {
   type RunMark,
   type Score,
 } from '../layout/cost';
-import { memory, time } from './cost';
+import { memory } from './cost';
 import { type Diagram, keysOf, type Paint, type Shape, stacked, textAt, wrapped } from './diagram';
 import type { Headline } from './headline';
 import { widthOf } from './labels';
@@ -176,7 +176,7 @@ function plotOf(
       .map(({ name, seconds, totalBytes, fits, front }) => ({
         x: across(totalBytes),
         y: at(seconds),
-        words: `${name}: ${time(seconds)}, ${memory(totalBytes)}${fits ? '' : ', may not fit'}`,
+        words: `${name}: ${secondsText(seconds)}, ${memory(totalBytes)}${fits ? '' : ', may not fit'}`,
         front,
         fits,
       })),
@@ -204,7 +204,7 @@ function axes({ x, y, xTicks, yTicks, right, bottom }: Plot): Shape[] {
     ]),
     ...yTicks.flatMap((tick): Shape[] => [
       { ...faint, d: `M${LEFT} ${y(tick)}L${right} ${y(tick)}` },
-      textAt(LEFT - 6, y(tick) + 4, time(tick), { anchor: 'end', paint: 'muted', size: 11 }),
+      textAt(LEFT - 6, y(tick) + 4, secondsText(tick), { anchor: 'end', paint: 'muted', size: 11 }),
     ]),
     textAt(LEFT, TOP - 8, 'step time', { paint: 'muted', size: 11 }),
     textAt((LEFT + right) / 2, bottom + 32, 'memory of the fullest GPU, GiB', {
@@ -328,7 +328,7 @@ function openMark(
 
 /** A measured run; without a measured peak, at the axis of its step time. */
 function runMarkOf({ x, y }: Plot, { seconds, totalBytes }: RunMark): Mark {
-  const words = `last run: ${time(seconds)}${totalBytes === null ? '' : `, ${memory(totalBytes)}`}`;
+  const words = `last run: ${secondsText(seconds)}${totalBytes === null ? '' : `, ${memory(totalBytes)}`}`;
   const [px, py] = [totalBytes === null ? LEFT : x(totalBytes), y(seconds)];
   return {
     x: px,
@@ -386,7 +386,7 @@ function notes({ run }: Weighed, width: number) {
 export function scatterRows({ now, alternatives, base, change, run }: Weighed): readonly (readonly string[])[] {
   const row = (words: string, seconds: number | null, bytes: number | null) => [
     words,
-    seconds === null ? 'not known' : time(seconds),
+    seconds === null ? 'not known' : secondsText(seconds),
     bytes === null ? 'not known' : `${gibibytes(bytes)} GiB`,
   ];
   const beside = (one: Beside | null) => (one ? [row(one.title, one.score.seconds, one.score.totalBytes)] : []);

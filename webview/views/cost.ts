@@ -1,4 +1,4 @@
-import { type Cost, costHeadline, memory, totalOf } from '../../picture/cost';
+import { type Cost, costHeadline, memory } from '../../picture/cost';
 import { type CostBase, costDiagram } from '../../picture/costDiagram';
 import { traffic } from '../../picture/flows';
 import { h, tableOf, tableRow } from '../panel/dom';
@@ -34,9 +34,9 @@ const FLOW_COLUMNS = ['Process group', 'Carries', 'A step and rank', 'Over'];
 /** The numbers of the diagram as tables. */
 function numbers({ stages, flows }: Cost): HTMLElement {
   const memoryRows = stages.slice(0, MAX_ROWS).map((stage) => {
-    const { name, states, activations, communicators, low, high } = stage;
-    const parts = [states, activations, communicators, totalOf(stage)].map(memory);
-    return tableRow(name, [...parts, `${memory(low)} – ${memory(high)}`]);
+    const { name, statesBytes, activationsBytes, communicatorsBytes, totalBytes, totalInterval } = stage;
+    const parts = [statesBytes, activationsBytes, communicatorsBytes, totalBytes].map(memory);
+    return tableRow(name, [...parts, totalInterval.map(memory).join(' – ')]);
   });
   const flowRows = flows
     .slice(0, MAX_ROWS)

@@ -1,5 +1,6 @@
+import { secondsText } from '../../layout';
 import type { Neighbour } from '../../layout/cost';
-import { memory, time } from '../../picture/cost';
+import { memory } from '../../picture/cost';
 import { subject } from '../../picture/headline';
 import { figuresOf } from '../../picture/scoreboard';
 import {
@@ -214,7 +215,7 @@ function changeElement(scene: Scene, change: Neighbour, index: number): HTMLElem
     chosen = title;
     actions.change({});
     const { seconds, totalBytes } = change.score;
-    const words = `${seconds === null ? 'step not known' : time(seconds)}, ${memory(totalBytes)}`;
+    const words = `${seconds === null ? 'step not known' : secondsText(seconds)}, ${memory(totalBytes)}`;
     actions.announce(`${title}: ${words}, ${reasonOf(scene, change)}`);
   };
   const row = button(

@@ -1,8 +1,8 @@
-import { type Axis, denseGrid, expertGrid, type GroupFamily, grouped, type ResolvedLayout } from '../layout';
+import { type Axis, denseGrid, type GroupFamily, grouped, type ResolvedLayout } from '../layout';
 import { type Colouring, type RankNumbers, writeValues } from './colour';
 import { distinctHues } from './distinct';
 import { numberingOf } from './numbering';
-import { familiesOf } from './rankDetails';
+import { axisNamed, familiesOf } from './rankDetails';
 import { hasRoles, roleColouring } from './roles';
 
 /** A dimension or group that ranks can be coloured by. */
@@ -100,11 +100,7 @@ function machineColouring(name: string, worldSize: number, ranks: number): Colou
 
 function dimensionColouring(layout: ResolvedLayout, name: string): Colouring {
   const numbering = numberingOf(layout);
-  const found = layout.modules.flatMap((module) => {
-    const grid = [denseGrid(module), expertGrid(module)].find(({ axes }) => axes.some((axis) => axis.name === name));
-    const axis = grid?.axes.find((one) => one.name === name);
-    return grid && axis ? [{ grid, axis }] : [];
-  });
+  const found = layout.modules.flatMap((module) => axisNamed(module, name) ?? []);
   return {
     name,
     scale: 'ordered',

@@ -1,6 +1,4 @@
 import {
-  denseGrid,
-  expertGrid,
   type GridGroups,
   type GroupFamily,
   isPacked,
@@ -10,7 +8,7 @@ import {
 } from '../layout';
 import { writeValues } from './colour';
 import { colouringBy } from './colourings';
-import { familiesOf } from './rankDetails';
+import { familiesOf, gridsOf } from './rankDetails';
 
 /** How a rank differs between two layouts; the largest difference last. */
 export const CHANGES = ['same', 'peers', 'coordinates', 'absent'] as const;
@@ -117,7 +115,7 @@ function compareCoordinates(
 /** All that the coordinates of ranks along a dimension follow from. */
 function stepsAlong(layout: ResolvedLayout | null | undefined, dim: string): string {
   const steps = layout?.modules.flatMap((module) =>
-    [denseGrid(module), expertGrid(module)].flatMap(({ offset, size: ranks, axes }) =>
+    gridsOf(module).flatMap(({ offset, size: ranks, axes }) =>
       axes
         .filter(({ name }) => name === dim)
         .map(({ size, stride }) => [offset, ranks, size, size > 1 ? stride : 1, module.numRanks]),

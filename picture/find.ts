@@ -1,14 +1,6 @@
-import {
-  type Axis,
-  countOf,
-  denseGrid,
-  expertGrid,
-  type Grid,
-  grouped,
-  type ResolvedLayout,
-  type ResolvedModule,
-} from '../layout';
+import { type Axis, countOf, type Grid, grouped, type ResolvedLayout, type ResolvedModule } from '../layout';
 import { numberingOf } from './numbering';
+import { gridsOf } from './rankDetails';
 
 /** The ranks that a search names, by arithmetic: however many, none is listed. */
 export interface Matches {
@@ -143,7 +135,7 @@ function valuesOf(text: string): number[] {
 function whyNone(modules: readonly ResolvedModule[], wanted: readonly Wanted[]): string {
   for (const { name, values } of wanted) {
     const sizes = modules.flatMap((module) =>
-      [denseGrid(module), expertGrid(module)].flatMap(({ axes }) => axes.filter((axis) => axis.name === name)),
+      gridsOf(module).flatMap(({ axes }) => axes.filter((axis) => axis.name === name)),
     );
     const most = Math.max(0, ...sizes.map(({ size }) => size));
     if (most === 0) {
@@ -177,7 +169,7 @@ function inModule(layout: ResolvedLayout, module: ResolvedModule, wanted: readon
     wanted.every(({ name, values }) =>
       axes.some((axis) => axis.name === name && values.some((value) => value < axis.size)),
     );
-  const grid = [denseGrid(module), expertGrid(module)].find(has);
+  const grid = gridsOf(module).find(has);
   if (!grid) {
     return null;
   }

@@ -1,4 +1,5 @@
 import {
+  type Axis,
   denseGrid,
   expertGrid,
   type Grid,
@@ -29,6 +30,9 @@ const MAX_LISTED = 4096;
 /** The families of process groups of a layout, worked out once. */
 export const familiesOf = memoize(processGroups);
 
+const familyOf = (layout: ResolvedLayout, module: string | null, name: string): GroupFamily | undefined =>
+  familiesOf(layout).find((family) => family.name === name && family.module === module);
+
 /** The names of the process groups that hold more than one rank. */
 export const groupNames = (layout: ResolvedLayout): string[] => [
   ...new Set(familiesOf(layout).flatMap(({ name, size }) => (size > 1 ? name : []))),
@@ -54,11 +58,24 @@ export function modulesOf(layout: ResolvedLayout, rank: number): ResolvedModule[
   return layout.modules.filter(({ rankOffset, numRanks }) => rank >= rankOffset && rank < rankOffset + numRanks);
 }
 
+/** The grids of a module: that of its dense layers, then that of its experts. */
+export const gridsOf = (module: ResolvedModule): readonly [Grid, Grid] => [denseGrid(module), expertGrid(module)];
+
+/** The dimension of a name in the first grid of a module that has it; null where none has. */
+export function axisNamed(module: ResolvedModule, name: string): { readonly grid: Grid; readonly axis: Axis } | null {
+  for (const grid of gridsOf(module)) {
+    const axis = grid.axes.find((one) => one.name === name);
+    if (axis) {
+      return { grid, axis };
+    }
+  }
+  return null;
+}
+
 /** The coordinates of a rank along every dimension longer than 1: `tp 1`, `pp 0`. */
 export function coordinatesOf(layout: ResolvedLayout, module: ResolvedModule, rank: number): string[] {
   const place = numberingOf(layout)?.placeOf(rank) ?? rank;
-  const dense = denseGrid(module);
-  const expert = expertGrid(module);
+  const [dense, expert] = gridsOf(module);
   const along = (grid: Grid, name: string) =>
     grid.axes
       .filter((axis) => axis.name === name && axis.size > 1)
@@ -122,7 +139,7 @@ export function mergedGroups(layout: ResolvedLayout, rank: number): MergedGroup[
 
 /** What the ranks of a group follow from that is too large to be listed: groups of the same steps are the same. */
 function stepsOf(layout: ResolvedLayout, { module, name, index }: RankGroup): string {
-  const grid = familiesOf(layout).find((family) => family.name === name && family.module === module)?.grid;
+  const grid = familyOf(layout, module, name)?.grid;
   return grid ? JSON.stringify([grid.rankAt(index, 0), joinedAxes(grid.steps)]) : name;
 }
 
@@ -141,9 +158,7 @@ export const namedFamilies = (layout: ResolvedLayout, module: ResolvedModule): N
   mergedGroups(layout, module.rankOffset)
     .filter((group) => group.module === module.name)
     .flatMap(({ names, module: owner }) => {
-      const families = names.flatMap(
-        (name) => familiesOf(layout).find((one) => one.name === name && one.module === owner) ?? [],
-      );
+      const families = names.flatMap((name) => familyOf(layout, owner, name) ?? []);
       const shapeOf = ({ count, size }: GroupFamily) => `${count} x ${size}`;
       return [...new Set(families.map(shapeOf))].flatMap((shape) => {
         const same = families.filter((family) => shapeOf(family) === shape);
@@ -164,16 +179,10 @@ function rankGroup(family: GroupFamily, index: number): RankGroup {
 }
 
 /** All ranks of a group, however many. */
-export function ranksOfGroup(
+export const ranksOfGroup = (
   layout: ResolvedLayout,
   { name, module, index }: Omit<RankGroup, 'ranks' | 'size'>,
-): number[] {
-  return (
-    familiesOf(layout)
-      .find((family) => family.name === name && family.module === module)
-      ?.ranks(index) ?? []
-  );
-}
+): number[] => familyOf(layout, module, name)?.ranks(index) ?? [];
 
 /** Where a rank lies on the machines: `node 1, GPU 3`. */
 export function placeOf({ gpusPerNode }: ResolvedLayout, rank: number): string {

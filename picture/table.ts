@@ -1,14 +1,6 @@
-import {
-  type Axis,
-  csvCell,
-  denseGrid,
-  expertGrid,
-  type Grid,
-  type ResolvedLayout,
-  type ResolvedModule,
-} from '../layout';
-import { type Numbering, numberingOf } from './numbering';
-import { modulesOf } from './rankDetails';
+import { csvCell, denseGrid, type ResolvedLayout, type ResolvedModule } from '../layout';
+import { numberingOf } from './numbering';
+import { axisNamed, gridsOf, modulesOf } from './rankDetails';
 
 /** A dimension of the grids of a layout. */
 export interface Dimension {
@@ -24,36 +16,21 @@ export interface Dimension {
 /** The dimensions of a layout, in the order of its modules. */
 export function dimensionsOf(layout: ResolvedLayout): Dimension[] {
   const numbering = numberingOf(layout);
-  const grids = layout.modules.map((module) => ({ module, grids: [denseGrid(module), expertGrid(module)] }));
-  const names = [...new Set(grids.flatMap(({ grids }) => grids.flatMap(({ axes }) => axes.map(({ name }) => name))))];
+  const grids = layout.modules.flatMap(gridsOf);
+  const names = [...new Set(grids.flatMap(({ axes }) => axes.map(({ name }) => name)))];
   return names.map((name) => {
-    const along = new Map(grids.map(({ module, grids }) => [module, axisIn(grids, name)]));
+    const along = new Map(layout.modules.map((module) => [module, axisNamed(module, name)]));
     return {
       name,
       ofExperts: !layout.modules.some((module) => denseGrid(module).axes.some((axis) => axis.name === name)),
       size: Math.max(...[...along.values()].map((found) => found?.axis.size ?? 1)),
-      indexOf: (module, rank) => indexAlong(along.get(module) ?? null, rank, numbering),
+      indexOf: (module, rank) => {
+        const found = along.get(module);
+        return found ? found.grid.indexAlong(found.axis, numbering?.placeOf(rank) ?? rank) : null;
+      },
     };
   });
 }
-
-interface Found {
-  readonly grid: Grid;
-  readonly axis: Axis;
-}
-
-function axisIn(grids: readonly Grid[], name: string): Found | null {
-  for (const grid of grids) {
-    const axis = grid.axes.find((one) => one.name === name);
-    if (axis) {
-      return { grid, axis };
-    }
-  }
-  return null;
-}
-
-const indexAlong = (found: Found | null, rank: number, numbering: Numbering | null): number | null =>
-  found?.grid.indexAlong(found.axis, numbering?.placeOf(rank) ?? rank) ?? null;
 
 /** The most ranks that are put in another order. */
 export const MAX_ORDERED = 1_048_576;

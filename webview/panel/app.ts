@@ -1,7 +1,7 @@
 import { countOf, grouped, type ResolvedLayout } from '../../layout';
 import { markedDifference } from '../../picture/difference';
 import type { Found } from '../../picture/find';
-import { coordinatesText, groupsNamed, placeOf } from '../../picture/rankDetails';
+import { coordinatesText, groupsNamed, modulesOf, placeOf } from '../../picture/rankDetails';
 import { failedRanks } from '../../picture/roles';
 import { DIAGRAM_WIDTH, diagramSvg, svgOf } from '../../picture/svg';
 import { csvOf } from '../../picture/table';
@@ -391,9 +391,8 @@ export class GridApp {
   }
 
   #reveal(rank: number): void {
-    const module = this.#model.layout?.modules.find(
-      ({ rankOffset, numRanks }) => rank >= rankOffset && rank < rankOffset + numRanks,
-    );
+    const { layout } = this.#model;
+    const [module] = layout ? modulesOf(layout, rank) : [];
     this.api.postMessage({ type: 'reveal', module: module?.name ?? null });
   }
 

@@ -1,14 +1,13 @@
 import { countOf } from '../../layout';
 import { markedDifference } from '../../picture/difference';
 import { isDrawn, type Sketch } from '../../picture/drawing';
-import type { Conditions } from '../../picture/find';
 import { type Legend, legendOf } from '../../picture/legend';
 import type { RankBitmap } from '../render/bitmap';
 import type { Viewport } from '../render/canvas';
 import { factorFor } from '../render/paint';
 import { themeKind } from '../render/theme';
 import { viewOf } from '../views';
-import type { Actions, Scene } from '../views/view';
+import { type Actions, conditionsOf, type Scene } from '../views/view';
 import { diagnosticList, worldSheet } from '../views/world';
 import { checkpointCards } from './checkpointCard';
 import { differenceCard, rankDetails, summary } from './details';
@@ -265,11 +264,6 @@ export class Screen {
       this.renderDetails();
     }, FOLLOW);
   }
-}
-
-/** Words that a search may use. */
-function conditionsOf({ failed, results, difference }: Scene): Conditions {
-  return { failed: [...new Set([...failed, ...(results?.suspects ?? [])])], differs: difference?.ranks ?? [] };
 }
 
 /** Which ranks stand out: those that differ, or those of the module that the cursor is in. */

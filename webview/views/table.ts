@@ -5,7 +5,7 @@ import { modulesOf } from '../../picture/rankDetails';
 import { hasRoles, roleColouring } from '../../picture/roles';
 import { dimensionsOf, MAX_ORDERED, ordered } from '../../picture/table';
 import { button, h, link, type Option, picker, tableOf, tableRow } from '../panel/dom';
-import type { Scene, View } from './view';
+import { conditionsOf, type Scene, type View } from './view';
 
 /** How many ranks one page of the table has. */
 const PAGE = 100;
@@ -65,7 +65,7 @@ function rowsOf(scene: Scene, all: Rows, columns: readonly Column[]): Rows | str
   if (lastOrder?.of.every((one, i) => one === of[i])) {
     return lastOrder.rows;
   }
-  const found = filter.trim() === '' ? null : findRanks(layout, filter, { failed, differs: difference?.ranks ?? [] });
+  const found = filter.trim() === '' ? null : findRanks(layout, filter, conditionsOf(scene));
   if (found && 'problem' in found) {
     return found.problem;
   }
@@ -213,12 +213,12 @@ function columnsOf(scene: Scene): readonly Column[] {
           },
         }),
       ),
-    ...(hasConditions ? [{ title: 'Condition', text: conditionsOf(scene) }] : []),
+    ...(hasConditions ? [{ title: 'Condition', text: conditionText(scene) }] : []),
   ];
 }
 
 /** The conditions of a rank: failed, its role, results of jobs and runs, differences. */
-function conditionsOf({ layout, failed, difference, results, run }: Scene): (rank: number) => string {
+function conditionText({ layout, failed, difference, results, run }: Scene): (rank: number) => string {
   const roles = hasRoles(layout) ? roleColouring(layout) : null;
   const marked = new Set(failed);
   const outcomes = results?.outcomeColouring('');

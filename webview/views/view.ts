@@ -1,6 +1,7 @@
 import type { ResolvedLayout } from '../../layout';
 import type { Diagram } from '../../picture/diagram';
 import type { Sketch } from '../../picture/drawing';
+import type { Conditions } from '../../picture/find';
 import type { Headline } from '../../picture/headline';
 import type { FromPanel } from '../panel/messages';
 import type { PanelModel, Told } from '../panel/model';
@@ -33,6 +34,12 @@ export interface Scene extends Readonly<Omit<PanelModel, 'layout' | 'told' | 're
   /** The width available to diagrams and tables, in pixels. */
   readonly width: number;
 }
+
+/** Words that a search may use. */
+export const conditionsOf = ({ failed, results, difference }: Scene): Conditions => ({
+  failed: [...new Set([...failed, ...(results?.suspects ?? [])])],
+  differs: difference?.ranks ?? [],
+});
 
 /** One way to look at a layout: a picture of ranks, something else, or a picture with something under it. */
 export interface View {

@@ -1,7 +1,5 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { type Command, Option } from 'commander';
-import { fileErrorText } from '../jobs';
 import { type ResolvedLayout, sequencePlans } from '../layout';
 import { colourChoices } from '../picture/colourings';
 import { costHeadline, costOf } from '../picture/cost';
@@ -171,7 +169,7 @@ async function drawLayout(file: string, drawn: Subject, format: Form): Promise<v
   if ((view === TABLE) !== (format === 'csv')) {
     refuse(view === TABLE ? 'the table is written as csv' : 'only the view table is written as csv');
   } else if (view === TABLE) {
-    await saveLines(csvLines(layout), output);
+    await (output === undefined ? print(csvLines(layout)) : saveFile(output, csvLines(layout)));
   } else {
     const svg = diagram ? diagram(drawn) : pictureSvg(drawn);
     if ('problem' in svg) {
@@ -203,7 +201,7 @@ async function savePicture(svg: string, format: Form, output: string | undefined
   } else if (output === undefined) {
     process.stdout.write(picture);
   } else {
-    saveFile(output, picture);
+    saveFile(output, [picture]);
   }
 }
 
@@ -220,26 +218,6 @@ function whyNot(layout: ResolvedLayout, view: DrawingId, { colour, group, module
   ];
   const wrong = asked.find(({ name, known }) => name !== undefined && !known.includes(name));
   return wrong ? `no ${wrong.what} is called ${wrong.name}; there is ${wrong.known.join(', ')}` : null;
-}
-
-/** Writes lines as they are made: a table of a large world is never held whole. */
-async function saveLines(lines: Iterable<string>, output: string | undefined): Promise<void> {
-  if (output === undefined) {
-    await print(lines);
-    return;
-  }
-  try {
-    const file = openSync(output, 'w');
-    try {
-      for (const line of lines) {
-        writeSync(file, line);
-      }
-    } finally {
-      closeSync(file);
-    }
-  } catch (error) {
-    fail(`${output}: ${fileErrorText(error)}`);
-  }
 }
 
 /** An SVG text as PNG; null where the library for it is not installed. */

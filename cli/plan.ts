@@ -214,7 +214,7 @@ function savePlot({ name, text, run }: Planned, plan: Plan, { plot, gpus, gpu }:
   };
   const sub = first ? `${countOf(first.gpus, 'GPU')} of the kind ${first.gpu}` : '';
   const headline = tradeoffsHeadline(weighed, sub);
-  saveFile(plot, diagramSvg({ name, headline, diagram: scatterOf(weighed, DIAGRAM_WIDTH) }));
+  saveFile(plot, [diagramSvg({ name, headline, diagram: scatterOf(weighed, DIAGRAM_WIDTH) })]);
 }
 
 const wishOf = ({ top, show = 0, gpus, gpu, risk }: Options): PlanWish => ({

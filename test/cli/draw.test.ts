@@ -92,6 +92,10 @@ describe('draw', () => {
     const { status, stdout } = await draw('good.layout.yaml', '--view', 'table');
     expect(status).toBe(0);
     expect(stdout.split('\n')).toHaveLength(66);
+    const output = join('new.csv', 'folder', 'ranks.csv');
+    const saved = await draw('good.layout.yaml', '--view', 'table', '-o', output);
+    expect(saved).toEqual({ status: 0, stdout: '', stderr: '' });
+    expect(readFileSync(join(folder, output), 'utf8')).toBe(stdout);
   });
 
   test.each([

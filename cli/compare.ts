@@ -23,7 +23,7 @@ import { inputFiles, type SoundLayout, soundLayout } from './files';
 import { formatOption } from './options';
 import { orFailure, print, refusesToList, rounded } from './output';
 import type { Output } from './outputSchemas';
-import { table } from './table';
+import { aligned, table } from './table';
 
 type Format = 'text' | 'json' | 'markdown' | 'svg';
 
@@ -246,16 +246,9 @@ function drawn({ layouts, difference }: Compared): string[] {
       const worst = Math.max(-1, ...ranks.filter((rank) => rank < worldSize).map((rank) => changes.kindOf(rank)));
       return changes.kinds[worst]?.letter ?? ' ';
     });
-    return `${nodeName(row * joined, Math.min(nodes, (row + 1) * joined) - 1)}  ${letters.join('').trimEnd()}`;
+    return [nodeName(row * joined, Math.min(nodes, (row + 1) * joined) - 1), letters.join('')];
   });
-  const width = Math.max(...rows.map((row) => row.indexOf('  ')));
-  return [
-    ...rows.map((row) => {
-      const at = row.indexOf('  ');
-      return row.slice(0, at).padEnd(width) + row.slice(at);
-    }),
-    changes.legend(),
-  ];
+  return [...aligned(rows, 2).map((line) => line.trimEnd()), changes.legend()];
 }
 
 const nodeName = (first: number, last: number): string => (first === last ? `node ${first}` : `nodes ${first}-${last}`);

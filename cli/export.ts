@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { readClusterFile, type SlurmCluster, slurmShape } from '../jobs';
+import { type SlurmCluster, slurmShape } from '../jobs';
 import type { Checked, ResolvedLayout } from '../layout';
 import {
   EXPORT_TARGETS,
@@ -13,6 +13,7 @@ import {
 import { drawingOf, USUAL_CHOICE } from '../picture/drawing';
 import { failedRanks } from '../picture/roles';
 import { svgOf } from '../picture/svg';
+import { clusterNamed } from './clusters';
 import { type InputFile, inputFiles, soundLayout } from './files';
 import { groupsOutput } from './groups';
 import { complain, EXIT, fail, jsonChunks, print } from './output';
@@ -76,18 +77,8 @@ function settingsOf({ cluster: wanted, clusters }: Options): LauncherSettings | 
   if (wanted === undefined) {
     return {};
   }
-  try {
-    const known = clusters === undefined ? [] : readClusterFile(clusters);
-    const cluster = known.find(({ name }) => name === wanted);
-    if (cluster?.kind === 'slurm') {
-      return slurmSettings(cluster);
-    }
-    return fail(
-      cluster ? `${wanted} is no Slurm cluster` : `there is no cluster ${wanted}; name its file with --clusters`,
-    );
-  } catch (error) {
-    return fail(error instanceof Error ? error.message : String(error));
-  }
+  const cluster = clusterNamed(wanted, clusters);
+  return cluster?.kind === 'slurm' ? slurmSettings(cluster) : cluster && fail(`${wanted} is no Slurm cluster`);
 }
 
 /** The settings of a cluster that a batch script holds. */

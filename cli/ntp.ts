@@ -45,46 +45,30 @@ export function addNtpCommand(program: Command): void {
         fail('--num-shards needs --partition-size, and the other way round');
         return undefined;
       }
-      const report = (input: InputFile) => reportOf(input, options);
       return print(
         outputOfFiles(
           files,
           options.format,
-          (input) => {
-            const { known: _, ...record } = report(input);
-            return record;
-          },
-          (input) => textOf(report(input)),
+          (input) => reportOf(input, options) ?? { file: input.file, ok: false, ...NOTHING },
+          (input) => textOf(reportOf(input, options)),
         ),
       );
     });
 }
 
-/** What the command prints of one file. */
-interface NtpReport extends NtpRecord {
-  /** Whether the file has an `ntp` section that can be evaluated. */
-  readonly known: boolean;
-}
-
 /** The record of one file in JSON; what a large world has millions of is made one by one. */
-type NtpRecord = Omit<OutputItem<'ntp'>, 'active' | 'groups'> & {
+type NtpReport = Omit<OutputItem<'ntp'>, 'active' | 'groups'> & {
   readonly active: Iterable<OutputItem<'ntp'>['active'][number]>;
   readonly groups: Iterable<OutputItem<'ntp'>['groups'][number]>;
 };
 
-function reportOf(input: InputFile, options: Options): NtpReport {
-  const none: NtpReport = {
-    known: false,
-    file: input.file,
-    ok: false,
-    tp_spares: 0,
-    active: [],
-    spares: [],
-    groups: [],
-    dp_sync_conflicts: [],
-  };
+/** What nonuniform TP changes where there is none. */
+const NOTHING = { tp_spares: 0, active: [], spares: [], groups: [], dp_sync_conflicts: [] };
+
+/** What the command prints of one file; null, with the reason on standard error, where it has no `ntp` that can be evaluated. */
+function reportOf(input: InputFile, options: Options): NtpReport | null {
   if (!('checked' in input)) {
-    return none;
+    return null;
   }
   const { file, checked } = input;
   const ntp = checked.resolved?.ntp;
@@ -95,14 +79,14 @@ function reportOf(input: InputFile, options: Options): NtpReport {
       `${file}: the file has no ntp. Write 'ntp: {tp_spares: 1, num_reduced_tp_dp_ranks: 1}' to leave out one slot of the first replica; 'parallelism-layout explain ntp' says more`,
       EXIT.findings,
     );
-    return none;
+    return null;
   }
   if (!ntp || !degrees || dp === undefined || checked.facts?.heterogeneous) {
     complainOfErrors(file, checked);
-    return none;
+    return null;
   }
   if (refusesToList(file, ntp.tpBase * degrees.cp * dp)) {
-    return none;
+    return null;
   }
   // the output lists the conflicts that the errors are about
   const ok = !hasErrors(checked);
@@ -110,10 +94,10 @@ function reportOf(input: InputFile, options: Options): NtpReport {
     complainOfErrors(file, checked);
   }
   const shape = { cp: degrees.cp, dp };
-  return { ...none, known: true, ok, ...topologyOf(ntp, shape), ...splitsOf(file, ntp, options) };
+  return { file, ok, ...topologyOf(ntp, shape), ...splitsOf(file, ntp, options) };
 }
 
-function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'known' | 'file' | 'ok'> {
+function topologyOf(ntp: ResolvedNtp, shape: NtpShape): Omit<NtpReport, 'file' | 'ok'> {
   const packed = isPacked(ntp);
   return {
     tp_spares: ntp.tpSpares,
@@ -153,19 +137,11 @@ function splitsOf(file: string, ntp: ResolvedNtp, { numShards, partitionSize }: 
   return { send_splits: splits.send, recv_splits: splits.recv };
 }
 
-function* textOf({
-  known,
-  file,
-  tp_spares,
-  active,
-  spares,
-  groups,
-  dp_sync_conflicts,
-  send_splits,
-}: NtpReport): Iterable<string> {
-  if (!known) {
+function* textOf(report: NtpReport | null): Iterable<string> {
+  if (!report) {
     return;
   }
+  const { file, tp_spares, active, spares, groups, dp_sync_conflicts, send_splits } = report;
   yield `${terminalLine(file)}: ${tp_spares} spares a reduced slice, ${spares.length} ranks leave: [`;
   yield* joined(spares, ', ', (rank) => [String(rank)]);
   yield ']\n';

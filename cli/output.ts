@@ -39,15 +39,15 @@ export function* records<T>(
   items: Iterable<T>,
   record: (item: T) => Iterable<string>,
 ): Iterable<string> {
-  let before = format === 'json' ? '[' : '';
-  for (const item of items) {
-    yield before;
-    yield* record(item);
-    before = format === 'json' ? ',\n' : '';
-    yield format === 'json' ? '' : '\n';
-  }
   if (format === 'json') {
-    yield before === '[' ? '[]\n' : ']\n';
+    yield '[';
+    yield* joined(items, ',\n', record);
+    yield ']\n';
+    return;
+  }
+  for (const item of items) {
+    yield* record(item);
+    yield '\n';
   }
 }
 

@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Log, PhysicalLocation, Region, ReportingDescriptor, Result } from 'sarif';
+import type { Log, PhysicalLocation, Region, ReportingDescriptor, Result, Run } from 'sarif';
 import { type DiagnosticData, jsonText, type Range, RULES, rulePageUrl } from '../layout';
 import { homepage, version } from '../package.json';
 import { jsonArray } from './output';
@@ -31,30 +31,29 @@ function emptyLog(failed: readonly FileReport[]): readonly [string, string] {
   return [before, after];
 }
 
+/** A SARIF 2.1.0 log of one run. */
+export const sarifLog = (run: Run): Log => ({
+  version: '2.1.0',
+  $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
+  runs: [run],
+});
+
 function logOf(failed: readonly FileReport[]): Log {
-  return {
-    version: '2.1.0',
-    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-    runs: [
+  return sarifLog({
+    tool: { driver: { name: 'parallelism-layout', version, informationUri: homepage, rules: RULES.map(descriptor) } },
+    columnKind: 'utf16CodeUnits',
+    results: [],
+    invocations: [
       {
-        tool: {
-          driver: { name: 'parallelism-layout', version, informationUri: homepage, rules: RULES.map(descriptor) },
-        },
-        columnKind: 'utf16CodeUnits',
-        results: [],
-        invocations: [
-          {
-            executionSuccessful: failed.length === 0,
-            toolExecutionNotifications: failed.map(({ file, error }) => ({
-              level: 'error',
-              message: { text: error ?? '' },
-              locations: [{ physicalLocation: { artifactLocation: { uri: uriOf(file) } } }],
-            })),
-          },
-        ],
+        executionSuccessful: failed.length === 0,
+        toolExecutionNotifications: failed.map(({ file, error }) => ({
+          level: 'error',
+          message: { text: error ?? '' },
+          locations: [{ physicalLocation: { artifactLocation: { uri: uriOf(file) } } }],
+        })),
       },
     ],
-  };
+  });
 }
 
 function descriptor({ code, title, what, why, severity }: (typeof RULES)[number]): ReportingDescriptor {

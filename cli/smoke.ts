@@ -1,10 +1,8 @@
-import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Command, Option } from 'commander';
 import {
   attachSmoke,
   type Cluster,
-  ClusterError,
   type CommBackend,
   dryRunScript,
   EnvironmentError,
@@ -13,7 +11,6 @@ import {
   LOCAL,
   prepareSmoke,
   RemainingTime,
-  readClusterFile,
   runSmoke,
   runsFolder,
   type SmokeListener,
@@ -23,6 +20,7 @@ import {
   smokePlan,
 } from '../jobs';
 import { type Checked, hasErrors, jsonText, safeJson } from '../layout';
+import { clusterNamed, clusterNames } from './clusters';
 import { inputFiles } from './files';
 import { type Format, formatOption } from './options';
 import { complain, EXIT, exitWith, fail, onOutputClosed, print, SIGNAL_EXIT } from './output';
@@ -81,21 +79,8 @@ export function addSmokeCommand(program: Command): void {
     .action(() => print(clusterNames()));
 }
 
-/** The names of the clusters in the files of the current folder that mean nothing to a shell; a file that cannot be read has none. */
-function* clusterNames(): Iterable<string> {
-  yield `${LOCAL.name}\n`;
-  for (const file of readdirSync('.').filter((name) => /\.clusters\.ya?ml$/.test(name))) {
-    try {
-      const names = readClusterFile(file).map(({ name }) => name);
-      yield* names.filter((name) => /^[\w.-]+$/.test(name)).map((name) => `${name}\n`);
-    } catch {
-      // `smoke` says what is wrong with it
-    }
-  }
-}
-
 async function smoke(file: string, options: Options): Promise<void> {
-  const cluster = clusterOf(options);
+  const cluster = clusterNamed(options.cluster, options.clusters);
   const [input] = inputFiles([file]);
   if (!cluster || !input || !('checked' in input)) {
     exitWith(EXIT.unusable);
@@ -145,26 +130,6 @@ async function smoke(file: string, options: Options): Promise<void> {
 /** The exit status of a program that a signal ended, as shells report it. */
 function cancelledStatus({ reason }: AbortSignal): number {
   return SIGNAL_EXIT[reason as keyof typeof SIGNAL_EXIT];
-}
-
-function clusterOf({ clusters, cluster: wanted }: Options): Cluster | null {
-  try {
-    const known = clusters === undefined ? [LOCAL] : readClusterFile(clusters);
-    const cluster = known.find(({ name }) => name === wanted);
-    if (!cluster) {
-      const names = known.map(({ name }) => name).join(', ');
-      complain(
-        `there is no cluster ${wanted}; ${clusters === undefined ? 'name its file with --clusters' : `known: ${names}`}`,
-      );
-    }
-    return cluster ?? null;
-  } catch (error) {
-    if (!(error instanceof ClusterError)) {
-      throw error;
-    }
-    complain(error.message);
-    return null;
-  }
 }
 
 /** Prints the script of the run, or what it is made of. */

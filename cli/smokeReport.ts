@@ -12,6 +12,7 @@ import {
 import type { Checked } from '../layout';
 import { terminalLine } from '../layout';
 import { styled } from './output';
+import { aligned } from './table';
 
 /**
  * The outcome of a smoke job as text: a table of bandwidths by kind of group, the results of the checks, and the fault at its line
@@ -64,14 +65,12 @@ function kindRows({ groups, device }: SmokeResult): string[] {
   if (kinds.length === 0) {
     return [];
   }
-  const [head = [], ...rows] = speedTable(kinds, device).map((row) => row.map(terminalLine));
-  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
-  const padded = (row: readonly string[]) =>
-    row.map((cell, i) => (i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ');
+  const rows = speedTable(kinds, device).map((row) => row.map(terminalLine));
+  const [head = '', ...lines] = aligned(rows, 2);
   const skipped = new Set(kinds.flatMap((kind) => kind.skipped));
   return [
-    styled('bold', `    ${padded(head)}`),
-    ...rows.map((row) => `${styled('green', 'ok')}  ${padded(row)}`),
+    styled('bold', `    ${head}`),
+    ...lines.map((line) => `${styled('green', 'ok')}  ${line}`),
     ...(skipped.size > 0
       ? [`${styled('yellow', 'skipped')}  ${[...skipped].map(terminalLine).join(', ')}: not on this backend`]
       : []),

@@ -14,7 +14,7 @@ import { inputFiles, soundLayout } from './files';
 import { formatOption } from './options';
 import { EXIT, exitWith, fail, orFailure, print, styled } from './output';
 import type { Output } from './outputSchemas';
-import { uriOf } from './sarif';
+import { sarifLog, uriOf } from './sarif';
 
 type Format = 'text' | 'json' | 'sarif';
 
@@ -141,9 +141,5 @@ function verificationSarif(found: Verification): Log {
         ]
       : []),
   ];
-  return {
-    version: '2.1.0',
-    $schema: 'https://json.schemastore.org/sarif-2.1.0.json',
-    runs: [{ tool: { driver: { name: 'parallelism-layout' } }, columnKind: 'utf16CodeUnits', results }],
-  };
+  return sarifLog({ tool: { driver: { name: 'parallelism-layout' } }, columnKind: 'utf16CodeUnits', results });
 }

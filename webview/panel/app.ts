@@ -13,7 +13,7 @@ import type { Actions, Scene } from '../views/view';
 import { takeDrops } from './drops';
 import { type FromPanel, isToPanel, MAX_FAILED, type ToPanel } from './messages';
 import { PanelModel } from './model';
-import { Screen, standingOut } from './screen';
+import { Screen } from './screen';
 import { Spotlight } from './spotlight';
 import { type PanelState, restoredState, stateOfAnother, WHOLE } from './state';
 
@@ -273,8 +273,7 @@ export class GridApp {
 
   #render(): void {
     const scene = this.#scene();
-    const stands = scene && standingOut(scene, this.#model.cursorModule);
-    this.#screen.render(this.#model, scene, stands, () => this.#state.viewport);
+    this.#screen.render(this.#model, scene, () => this.#state.viewport);
     this.#mark();
   }
 

@@ -74,8 +74,8 @@ const commandOf = ({ what, serves, command }: Way, copy: Scene['actions']['copy'
     { class: 'command', title: `${serves}: ${what} Copy`, 'data-keep': `copy ${command}` },
   );
 
-/** The ranks that are named in a row. */
-const MAX_RUNS = 6;
+/** How many runs of ranks a row of a list names. */
+export const MAX_RUNS = 6;
 
 /** From whom a rank loads, and who loads what it saved: pointing at a row shows both sides. */
 export function shardRows(scene: Scene, rank: number): HTMLElement[] {

@@ -22,7 +22,7 @@ import { dimensionsOf } from '../../picture/table';
 import { highlightedGroup } from '../views/pictures';
 import type { Scene } from '../views/view';
 import { diagnosticList, isOfWorld } from '../views/world';
-import { shardRows } from './checkpointCard';
+import { MAX_RUNS, shardRows } from './checkpointCard';
 import { button, h, link, tableOf, tableRow } from './dom';
 
 /** The side list for one rank: its place, its coordinates and all its groups. */
@@ -76,9 +76,6 @@ function held({ layout, stages }: Scene, module: ResolvedModule, rank: number): 
   const text = layersOf(stages, module.name, 'pp')[stage ?? -1];
   return text === undefined ? [] : [h('p', { class: 'place' }, text)];
 }
-
-/** How many runs of ranks a group's row names. */
-const MAX_RUNS = 6;
 
 const CHANGE_TEXT = {
   peers: 'Its peers differ.',

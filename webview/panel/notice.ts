@@ -1,14 +1,13 @@
 import { grouped } from '../../layout';
-import type { Actions } from '../views/view';
+import type { Scene } from '../views/view';
 import { diagnosticList } from '../views/world';
 import { h } from './dom';
-import type { PanelDiagnostic } from './messages';
 
 /** How many diagnostics stand above the picture. */
 const MAX_NOTICES = 3;
 
 /** The first errors of the file, with links to their lines; nothing without errors. */
-export function noticeOf(diagnostics: readonly PanelDiagnostic[], stale: boolean, actions: Actions): HTMLElement[] {
+export function noticeOf({ diagnostics, isStale, actions }: Scene): HTMLElement[] {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const more = errors.length > MAX_NOTICES ? [h('li', {}, `and ${grouped(errors.length - MAX_NOTICES)} more`)] : [];
   const hint = h(
@@ -17,5 +16,5 @@ export function noticeOf(diagnostics: readonly PanelDiagnostic[], stale: boolean
     'The picture is of the last layout that was whole; the World view is of the text as it is.',
   );
   const list = diagnosticList(errors.slice(0, MAX_NOTICES), actions, more);
-  return stale ? [...list, hint] : list;
+  return isStale ? [...list, hint] : list;
 }

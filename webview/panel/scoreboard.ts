@@ -30,10 +30,9 @@ export class Scoreboard {
   /** What is shown was made of these. */
   #inputs: readonly unknown[] = [];
 
-  /** @param isOld whether the numbers are those of an older text */
-  render(scene: Scene, isOld: boolean): void {
+  render(scene: Scene): void {
     const { scores, base, state, comparison, actions } = scene;
-    this.element.classList.toggle('old', isOld);
+    this.element.classList.toggle('old', scene.isUnsound);
     const inputs = [scores, base, state.compare, comparison];
     if (this.#inputs.length > 0 && inputs.every((input, i) => input === this.#inputs[i])) {
       return;

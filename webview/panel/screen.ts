@@ -1,13 +1,13 @@
 import { countOf } from '../../layout';
 import { markedDifference } from '../../picture/difference';
-import { isDrawn, type Sketch } from '../../picture/drawing';
+import type { Sketch } from '../../picture/drawing';
 import { type Legend, legendOf } from '../../picture/legend';
 import type { RankBitmap } from '../render/bitmap';
 import type { Viewport } from '../render/canvas';
 import { factorFor } from '../render/paint';
 import { themeKind } from '../render/theme';
 import { viewOf } from '../views';
-import { type Actions, conditionsOf, type Scene } from '../views/view';
+import type { Actions, Scene } from '../views/view';
 import { diagnosticList, worldSheet } from '../views/world';
 import { checkpointCards } from './checkpointCard';
 import { differenceCard, rankDetails, summary } from './details';
@@ -123,7 +123,7 @@ export class Screen {
   }
 
   /** Draws all anew. */
-  render(model: PanelModel, scene: Scene | null, stands: Uint8Array | null, viewport: () => Viewport): void {
+  render(model: PanelModel, scene: Scene | null, viewport: () => Viewport): void {
     document.body.classList.toggle('stale', model.isStale);
     if (!scene) {
       this.#renderUnfinished(model);
@@ -131,8 +131,8 @@ export class Screen {
     }
     const view = viewOf(scene);
     this.#body.classList.toggle('wide', view.isWide === true);
-    this.#scoreboard.render(scene, model.isUnsound);
-    this.#renderNotice(model, scene.actions, view.id === 'world');
+    this.#scoreboard.render(scene);
+    this.#renderNotice(scene, view.id === 'world');
     const { title, sub } = view.headline(scene);
     // a range stays on one line
     this.#title.textContent = title.replaceAll(' – ', '\u00a0–\u00a0');
@@ -140,14 +140,14 @@ export class Screen {
     this.#sketch = this.stage.arrange(view, scene);
     this.#renderLegend(scene);
     if (this.#details.hasChildNodes()) {
-      this.toolbar.render(scene, conditionsOf(scene), this.#sketch !== null);
+      this.toolbar.render(scene, this.#sketch !== null);
       this.renderDetails();
     } else {
       // the first picture does not wait for what stands around it and keeps its place
       this.detailsSoon();
     }
     if (this.#sketch) {
-      this.stage.draw(view, scene, this.#sketch, stands, viewport);
+      this.stage.draw(view, scene, this.#sketch, viewport);
       this.stage.canvas.element.setAttribute('aria-label', `${this.viewText(scene)}. Arrow keys move between ranks.`);
     }
   }
@@ -227,9 +227,9 @@ export class Screen {
     }
   }
 
-  #renderNotice(model: PanelModel, actions: Scene['actions'], isWorld: boolean): void {
+  #renderNotice(scene: Scene, isWorld: boolean): void {
     // the world view shows each diagnostic where it belongs
-    const notice = isWorld ? [] : noticeOf(model.diagnostics, model.isStale, actions);
+    const notice = isWorld ? [] : noticeOf(scene);
     replaceKeepingFocus(this.#notice, ...notice);
     this.#notice.hidden = notice.length === 0;
   }
@@ -259,21 +259,9 @@ export class Screen {
       this.#detailsTimer = undefined;
       const scene = this.#details.hasChildNodes() ? null : this.scene();
       if (scene) {
-        this.toolbar.render(scene, conditionsOf(scene), this.#sketch !== null);
+        this.toolbar.render(scene, this.#sketch !== null);
       }
       this.renderDetails();
     }, FOLLOW);
   }
-}
-
-/** Which ranks stand out: those that differ, or those of the module that the cursor is in. */
-export function standingOut({ layout, difference }: Scene, cursorModule: string | null): Uint8Array | null {
-  if (difference) {
-    return markedDifference(difference, layout.worldSize)?.changes ?? null;
-  }
-  const { modules, worldSize } = layout;
-  const module = modules.find(({ name, numRanks }) => name !== null && name === cursorModule && numRanks < worldSize);
-  return module && isDrawn(layout)
-    ? new Uint8Array(worldSize).fill(1, module.rankOffset, module.rankOffset + module.numRanks)
-    : null;
 }

@@ -109,8 +109,9 @@ export class Stage {
    * all that stands around them is there: their size follows from that.
    * @param viewport the part of the picture that is shown, asked for as soon as there is the picture
    */
-  draw(view: View, scene: Scene, sketch: Sketch, stands: Uint8Array | null, viewport: () => Viewport): void {
+  draw(view: View, scene: Scene, sketch: Sketch, viewport: () => Viewport): void {
     const { layout, base } = scene;
+    const stands = standingOut(scene);
     const show = (canvas: RankCanvas, one: ResolvedLayout, drawn: Sketch) => {
       const difference = markedDifference(scene.difference, one.worldSize);
       canvas.show(pictureOf(one, drawn, canvas.measured(), difference, stands), viewport);
@@ -182,3 +183,15 @@ const tooLarge = ({ worldSize }: ResolvedLayout): HTMLElement =>
     { class: 'empty' },
     `Pictures show up to ${grouped(MAX_DRAWN)} ranks; this layout has ${grouped(worldSize)}. The other views, Table and Find have all of them: choose a rank there to see its place and its groups.`,
   );
+
+/** Which ranks stand out: those that differ, or those of the module that the cursor is in. */
+function standingOut({ layout, difference, cursorModule }: Scene): Uint8Array | null {
+  if (difference) {
+    return markedDifference(difference, layout.worldSize)?.changes ?? null;
+  }
+  const { modules, worldSize } = layout;
+  const module = modules.find(({ name, numRanks }) => name !== null && name === cursorModule && numRanks < worldSize);
+  return module && isDrawn(layout)
+    ? new Uint8Array(worldSize).fill(1, module.rankOffset, module.rankOffset + module.numRanks)
+    : null;
+}

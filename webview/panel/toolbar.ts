@@ -1,8 +1,8 @@
 import { grouped } from '../../layout';
-import { type Conditions, type Found, findRanks, type Matches } from '../../picture/find';
+import { type Found, findRanks, type Matches } from '../../picture/find';
 import type { ExportFormat } from '../render/export';
 import { viewOf, viewsOf } from '../views';
-import type { Scene } from '../views/view';
+import { conditionsOf, type Scene } from '../views/view';
 import { button, h, replaceKeepingFocus } from './dom';
 import { Menu } from './menu';
 
@@ -66,10 +66,10 @@ export class Toolbar {
   }
 
   /** @param drawn whether the view is a picture of ranks now */
-  render(scene: Scene, conditions: Conditions, drawn: boolean): void {
+  render(scene: Scene, drawn: boolean): void {
     const view = viewOf(scene);
     const views = viewsOf(scene);
-    this.#finder.search = (text) => findRanks(scene.layout, text, conditions);
+    this.#finder.search = (text) => findRanks(scene.layout, text, conditionsOf(scene));
     this.#tools.inert = false;
     const tabs = views.map(({ id, label, question }) =>
       button(label, () => scene.actions.change({ view: id }), {

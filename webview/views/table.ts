@@ -1,5 +1,5 @@
 import { countOf, grouped, type ResolvedModule } from '../../layout';
-import { findRanks } from '../../picture/find';
+import { findRanks, type Matches } from '../../picture/find';
 import { subject } from '../../picture/headline';
 import { modulesOf } from '../../picture/rankDetails';
 import { hasRoles, roleColouring } from '../../picture/roles';
@@ -37,9 +37,7 @@ const list = (ranks: ArrayLike<number> & { indexOf(rank: number): number }): Row
   indexOf: (rank) => ranks.indexOf(rank),
 });
 
-interface Rows {
-  readonly count: number;
-  rankAt(index: number): number;
+interface Rows extends Matches {
   indexOf(rank: number): number;
 }
 

@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { LAUNCH_FAMILIES } from '../frameworks/families';
+import { MEGATRON_DEFAULTS } from '../frameworks/megatronDefaults';
 import { PLAIN_OPTIONS } from '../frameworks/megatronOptions';
-import type { Defaults } from '../launch/value';
 import { derivedFrom, isKeyPath, isModelPath, specOf } from './keyPath';
 import { FORMAT, type KeyPath } from './keys';
 
@@ -58,9 +57,9 @@ test('a key takes the value of the one that its description names', () => {
 
 describe('every path exists', () => {
   test('in the tables of launch files', () => {
-    const tables: readonly Defaults[] = LAUNCH_FAMILIES.flatMap(({ defaults }) => defaults);
+    const { values, withExperts = {} } = MEGATRON_DEFAULTS;
     const paths: readonly string[] = [
-      ...tables.flatMap(({ values, withExperts = {} }) => [...Object.keys(values), ...Object.keys(withExperts)]),
+      ...Object.keys({ ...values, ...withExperts }),
       ...PLAIN_OPTIONS.map(({ key }) => key),
     ];
     expect(paths.length).toBeGreaterThan(150);

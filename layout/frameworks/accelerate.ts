@@ -118,7 +118,6 @@ const DOCUMENT = {
 /** Hugging Face accelerate: `num_processes` is the world, `parallelism_config` the degrees; its own flags win over its configuration. */
 export const accelerateLaunch: LaunchFamily<'accelerate'> = {
   name: 'accelerate',
-  defaults: [DEFAULTS],
   document: DOCUMENT,
   command: {
     evidence: (job) => (job.launchers.includes('accelerate') ? 'launcher' : null),

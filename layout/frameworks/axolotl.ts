@@ -58,7 +58,6 @@ const DOCUMENT = {
 /** axolotl's configuration; the world is the launcher's. */
 export const axolotlLaunch: LaunchFamily<'axolotl'> = {
   name: 'axolotl',
-  defaults: [DEFAULTS],
   document: DOCUMENT,
   command: {
     evidence: ({ program, script, args }) =>

@@ -203,7 +203,6 @@ const OF_TRANSFORMERS: readonly (readonly [key: FactPath, flag: string])[] = [
 /** A training script of the user's own that is handed DeepSpeed's configuration. */
 export const deepspeedLaunch: LaunchFamily<'deepspeed'> = {
   name: 'deepspeed',
-  defaults: [],
   command: {
     evidence: evidenceOf,
     read: readCommand,

@@ -60,7 +60,6 @@ const DOCUMENT = {
 /** LLaMA-Factory's configurations for Megatron Core; its launcher starts NNODES x NPROC_PER_NODE ranks (src/llamafactory/launcher.py). */
 export const llamaFactoryLaunch: LaunchFamily<'llama-factory'> = {
   name: 'llama-factory',
-  defaults: [DEFAULTS],
   document: DOCUMENT,
   command: {
     evidence: (job, context) => (isTraining(job) && isOnMegatron(job, context) ? 'own' : null),

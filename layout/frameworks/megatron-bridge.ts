@@ -27,7 +27,6 @@ const RECIPE = 'the Python recipe';
 /** Megatron Bridge: overrides such as `model.tensor_model_parallel_size=2` over a Python recipe. */
 export const megatronBridge: LaunchFamily<'megatron-bridge'> = {
   name: 'megatron-bridge',
-  defaults: [],
   command: {
     evidence: (job) =>
       (/^train\.sh$/.test(job.program) && hasFlag(job, '--recipe', '--model') && hasFlag(job, '--gpus-per-node')) ||

@@ -26,7 +26,6 @@ const OTHER_DEGREES = [
 /** Megatron-LM's training scripts, started with its own flags. */
 export const megatronLm: LaunchFamily<'megatron-lm'> = {
   name: 'megatron-lm',
-  defaults: [MEGATRON_DEFAULTS],
   command: {
     evidence(job) {
       if (isConversion(job)) {

@@ -13,7 +13,6 @@ const END = '---- end of arguments ----';
 /** A log with the arguments that Megatron-LM prints (megatron/training/arguments.py, _print_args). */
 export const megatronLog: LaunchFamily<'megatron-log'> = {
   name: 'megatron-log',
-  defaults: [],
   log: { isLog: (text) => text.includes(START), read: readArgumentDump },
 };
 

@@ -6,7 +6,6 @@ import {
   type Defaults,
   derived,
   entriesOf,
-  type FactPath,
   type Facts,
   type FactValue,
   type Found,
@@ -437,16 +436,8 @@ function setDefaults(options: Options, { defaults, modelElsewhere }: Dialect, fa
     }
     return;
   }
-  facts.defaults = defaults;
-  for (const [key, value] of entriesOf<FactPath, FactValue>(defaults?.values ?? {})) {
-    if (!modelElsewhere || !key.startsWith('model.')) {
-      facts.setDefault(key, value);
-    }
-  }
-  if (!modelElsewhere && facts.get('model.num_experts')) {
-    for (const [key, value] of entriesOf<FactPath, FactValue>(defaults?.withExperts ?? {})) {
-      facts.setDefault(key, value);
-    }
+  if (defaults) {
+    facts.takeDefaults(defaults, !modelElsewhere);
   }
 }
 

@@ -44,7 +44,6 @@ const DEFAULTS: Defaults = {
 /** Megatron-LM's MIMO example: one grid for the encoder, one for the language model. */
 export const mimo: LaunchFamily<'mimo'> = {
   name: 'mimo',
-  defaults: [DEFAULTS],
   command: {
     evidence: (job) =>
       hasFlag(job, '--llm-tp', '--llm-dp', '--encoder-tp', '--encoder-dp', '--llm-offset')

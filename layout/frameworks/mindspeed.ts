@@ -40,7 +40,6 @@ const FSDP_DEFAULTS: Defaults = {
 /** MindSpeed-LLM: Megatron-LM's flags on Ascend NPUs, and its FSDP2 trainer. */
 export const mindspeed: LaunchFamily<'mindspeed'> = {
   name: 'mindspeed',
-  defaults: [FSDP_DEFAULTS],
   command: {
     evidence(job, context) {
       if (isFsdp(job)) {

@@ -26,7 +26,6 @@ const NEMO_RECIPE = 'the NeMo recipe';
  */
 export const modelConfig: LaunchFamily<'model-config'> = {
   name: 'model-config',
-  defaults: [],
   document: {
     evidence: ({ tree }) => (at(tree, 'MODEL_ARGS')?.kind === 'map' ? 'own' : null),
     read({ tree }, context) {

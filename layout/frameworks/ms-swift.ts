@@ -122,7 +122,6 @@ function trainerOf({ program, script, args }: Job): Trainer | null {
 /** ms-swift's commands (`megatron sft`, `swift sft`, `pt`, `rlhf`), with flags that take `true` and `false`, over a YAML file. */
 export const swiftLaunch: LaunchFamily<'ms-swift'> = {
   name: 'ms-swift',
-  defaults: [DEFAULTS, TRANSFORMERS],
   command: {
     evidence: (job) => (({ megatron: 'own', transformers: 'entry', none: null }) as const)[trainerOf(job) ?? 'none'],
     read(job, context) {

@@ -147,7 +147,6 @@ const DOCUMENT = {
 /** nanotron's configuration: dp is written, and the world is the product of the degrees without ep. */
 export const nanotronLaunch: LaunchFamily<'nanotron'> = {
   name: 'nanotron',
-  defaults: [DEFAULTS],
   document: DOCUMENT,
   command: {
     evidence: (job) =>

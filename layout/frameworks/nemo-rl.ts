@@ -130,7 +130,6 @@ const DIALECT: Dialect = {
 /** NeMo-RL: recipes with what they inherit, and runs such as `run_grpo.py --config recipe.yaml key=value`. */
 export const nemoRlLaunch: LaunchFamily<'nemo-rl'> = {
   name: 'nemo-rl',
-  defaults: [DEFAULTS],
   command: {
     evidence: (job) => (job.program === 'python' && isRun(job) ? 'own' : null),
     read(job, context) {

@@ -54,7 +54,6 @@ const DIALECT: Dialect = { ...MEGATRON_DIALECT, switches: 'value' };
 /** Primus: experiments with presets of a trainer and a model under `overrides` (primus/core/config), and the launchers that name them. */
 export const primusLaunch: LaunchFamily<'primus'> = {
   name: 'primus',
-  defaults: [],
   document: {
     evidence: ({ tree }) => (trainerOf(tree) ? 'own' : null),
     read: ({ tree, file }, context) => readPrimus(tree, file, context, null),

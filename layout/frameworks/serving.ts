@@ -50,7 +50,6 @@ const NOTE = 'This is a serving job, not a training layout: dp lies inside tp wh
 /** vLLM's server: `vllm serve`, or its module. */
 export const vllm: LaunchFamily<'vllm'> = {
   name: 'vllm',
-  defaults: [],
   command: {
     evidence: (job) =>
       (job.program === 'vllm' && textOf(job.args[0]) === 'serve') || /^vllm\.entrypoints/.test(job.script ?? '')
@@ -63,7 +62,6 @@ export const vllm: LaunchFamily<'vllm'> = {
 /** SGLang's server. */
 export const sglang: LaunchFamily<'sglang'> = {
   name: 'sglang',
-  defaults: [],
   command: {
     evidence: (job) =>
       /^sglang(\.launch_server|_router\.launch_server|\.bench_(one_batch\w*|offline_throughput))$/.test(
@@ -110,7 +108,6 @@ const ROLES = ['prefill', 'decode', 'aggregated', 'agg'];
 /** srt-slurm's recipes: one configuration a role (`prefill`, `decode`, `agg`), also under the `base` of several variants. */
 export const srtSlurm: LaunchFamily<'srt-slurm'> = {
   name: 'srt-slurm',
-  defaults: [],
   document: {
     evidence: ({ tree }) => (rolesOf(tree).length > 0 ? 'own' : null),
     read({ tree }) {

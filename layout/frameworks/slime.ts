@@ -53,7 +53,6 @@ const SIGNS = [
 /** slime: Megatron-LM's flags for the trainer, SGLang engines for the rollout (slime/utils/arguments.py). */
 export const slime: LaunchFamily<'slime'> = {
   name: 'slime',
-  defaults: [DEFAULTS],
   command: {
     evidence: (job) => (isConverter(job) || (job.program === 'python' && hasFlag(job, ...SIGNS)) ? 'own' : null),
     read: (job, context) => (isConverter(job) ? readConverter(job) : readTrainer(job, context)),

@@ -188,7 +188,6 @@ export const TITAN_MAPPED: ReadonlySet<string> = /* @__PURE__ */ pathsIn(
  */
 export const torchtitanLaunch: LaunchFamily<'torchtitan'> = {
   name: 'torchtitan',
-  defaults: [DEFAULTS],
   command: {
     evidence: (job) => (isTitan(job) ? (isLauncher(job) ? 'wrapper' : 'own') : null),
     read: readCommand,

@@ -239,7 +239,6 @@ const SHARDED_OPTIONS: readonly OptionRow[] = [
 /** verl's trainers: Hydra overrides on the command line, over its own configuration. */
 export const verlLaunch: LaunchFamily<'verl'> = {
   name: 'verl',
-  defaults: [DEFAULTS, ROLLOUT_DEFAULTS],
   command: {
     evidence: (job) => (job.program === 'python' && (isTrainer(job) || hasOverride(job)) ? 'own' : null),
     read(job, context) {

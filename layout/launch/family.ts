@@ -1,6 +1,6 @@
 import type { Job } from './commands';
 import type { TreeMap } from './sources/tree';
-import type { Defaults, Facts } from './value';
+import type { Facts } from './value';
 
 /** What a family needs beside the job or document itself. */
 export interface LaunchContext {
@@ -58,8 +58,6 @@ interface Reader<Source> {
 export interface LaunchFamily<Name extends string = string> {
   /** The name that `--family` takes. */
   readonly name: Name;
-  /** What the framework takes where a launch file is silent; one table for each way in which it trains. */
-  readonly defaults: readonly Defaults[];
   /** Jobs that a command line starts. */
   readonly command?: Reader<Job>;
   /** Jobs that a configuration file describes. */

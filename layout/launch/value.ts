@@ -147,11 +147,14 @@ export class Facts {
     }
   }
 
-  /** Takes a framework's defaults for the keys that have not been found. */
-  takeDefaults(table: Defaults): void {
+  /** Takes a framework's defaults for the keys that have not been found, or for those that do not describe the model. */
+  takeDefaults(table: Defaults, ofModel = true): void {
     this.defaults = table;
-    for (const [key, value] of entriesOf<FactPath, FactValue>(table.values)) {
-      this.setDefault(key, value);
+    const withExperts = ofModel && this.get('model.num_experts') ? table.withExperts : {};
+    for (const [key, value] of entriesOf<FactPath, FactValue>({ ...table.values, ...withExperts })) {
+      if (ofModel || !key.startsWith('model.')) {
+        this.setDefault(key, value);
+      }
     }
   }
 

@@ -1,14 +1,17 @@
-import { LAUNCH_FAMILIES } from '../../layout/frameworks/families';
 import type { LaunchReading, LaunchValue } from '../../layout/launch';
-import type { Defaults } from '../../layout/launch/value';
+import { Facts } from '../../layout/launch/value';
 
-/** Every value that some framework has by default, as `key=value`. */
-const BY_DEFAULT: ReadonlySet<string> = new Set(
-  LAUNCH_FAMILIES.flatMap(({ defaults }) => defaults).flatMap((table: Defaults) => [
-    ...Object.entries({ ...table.values, ...table.withExperts }).map(([key, value]) => `${key}=${value}`),
-    ...(table.world ? [`cluster.nodes=${table.world.nodes}`, `cluster.gpus_per_node=${table.world.perNode}`] : []),
-  ]),
-);
+/** Every value of the tables of defaults that readings took, as `key=value`. */
+const BY_DEFAULT = new Set<string>();
+
+// the one way by which a table's values get into a reading
+const { takeDefaults } = Facts.prototype;
+Facts.prototype.takeDefaults = function (table, ofModel) {
+  for (const [key, value] of Object.entries({ ...table.values, ...table.withExperts })) {
+    BY_DEFAULT.add(`${key}=${value}`);
+  }
+  takeDefaults.call(this, table, ofModel);
+};
 
 /** Values that follow from others of the same reading, and so are numbers of none of its lines. */
 const DERIVED =
@@ -47,6 +50,8 @@ function isTraced(one: LaunchValue, reading: LaunchReading, known: ReadonlyMap<s
       /^phases\..*\.(engine|tp|pp|cp|ep|expt_tp|vpp)$/.test(key) ||
       /^modules\.[^.]+\.(cp|pp|tp|ep|expt_tp|gtp_remat|expt_gtp_remat|rank_offset)$/.test(key) ||
       (name === 'num_query_groups' && value === 1) ||
+      // MIMO's example sets it wherever tp is above 1
+      /^modules\.[^.]+\.sequence\.sequence_parallel$/.test(key) ||
       (FOLLOWS[name] ?? []).some((other) => known.has(`${section}${other}`))
     );
   }

@@ -95,8 +95,8 @@ function gridOptions(writer: LayoutWriter, spelling: Spelling): WrittenOption[] 
     options.push(['parallelism.vpp', name, vpp]);
   }
   options.push(
-    ...shardOptions(writer, 'parallelism.tp', 'parallelism.gtp_remat', 'parallelism.num_weight_shards'),
-    ...shardOptions(writer, 'parallelism.expt_tp', 'parallelism.expt_gtp_remat', 'parallelism.expt_num_weight_shards'),
+    ...shardOptions(writer, 'parallelism.gtp_remat', 'parallelism.num_weight_shards'),
+    ...shardOptions(writer, 'parallelism.expt_gtp_remat', 'parallelism.expt_num_weight_shards'),
   );
   const order = writer.values.get('parallelism.order')?.value;
   if (order === 'tp-cp-ep-pp-dp' || order === 'tp-cp-ep-dp-pp') {
@@ -107,12 +107,10 @@ function gridOptions(writer: LayoutWriter, spelling: Spelling): WrittenOption[] 
 }
 
 /** The total of weight shards, which a layout may write as a degree beside tp. */
-function shardOptions(writer: LayoutWriter, tp: KeyPath, remat: KeyPath, shards: KeyPath): WrittenOption[] {
-  const degree = writer.written(remat);
-  const size = writer.meant(tp);
-  return typeof degree === 'number' && typeof size === 'number' && !writer.values.has(shards)
-    ? [[remat, megatronName(shards), degree * size]]
-    : [];
+function shardOptions(writer: LayoutWriter, remat: KeyPath, shards: KeyPath): WrittenOption[] {
+  const isDegree = writer.written(remat) !== undefined && !writer.values.has(shards);
+  const total = isDegree ? writer.meant(shards) : undefined;
+  return total === undefined ? [] : [[remat, megatronName(shards), total]];
 }
 
 /** Options of the model that are spelled differently. */

@@ -33,12 +33,6 @@ export interface Drift {
   readonly unknown: readonly { readonly key: KeyPath; readonly lookedFor: string }[];
 }
 
-/** Values that a layout writes in another way too: as the product of two. */
-const PRODUCTS: { readonly [P in KeyPath]?: readonly [KeyPath, KeyPath] } = {
-  'parallelism.num_weight_shards': ['parallelism.tp', 'parallelism.gtp_remat'],
-  'parallelism.expt_num_weight_shards': ['parallelism.expt_tp', 'parallelism.expt_gtp_remat'],
-};
-
 /**
  * Holds a layout against what was read of a launch file. A value differs where both know it; the framework's default
  * counts where the launch file is silent and the layout is not.
@@ -69,7 +63,7 @@ export function driftBetween(
       }
       continue;
     }
-    const mine = shardsOf(values, key) ?? effectiveValue(meant, key);
+    const mine = effectiveValue(meant, key);
     // the sizes of a model that both name are those of its name
     const isNamed = isSameModel && key.startsWith('model.') && offset === model.offset;
     const isSilent = written === undefined && (source === 'default' || isNamed);
@@ -125,16 +119,6 @@ function engineDifference(file: string, text: string, values: LayoutValues, read
 function engineName(framework: Framework | undefined): string {
   const isMegatron = framework === undefined || framework.rules.megatron !== 'none';
   return framework?.engine ?? (isMegatron ? 'megatron' : framework.name);
-}
-
-/** The number of weight shards of a layout that writes the degree instead. */
-function shardsOf(values: LayoutValues, key: KeyPath): FactValue | undefined {
-  const factors = PRODUCTS[key];
-  if (!factors || values.has(key)) {
-    return undefined;
-  }
-  const [tp, remat] = factors.map((factor) => effectiveValue(values, factor));
-  return typeof tp === 'number' && typeof remat === 'number' ? tp * remat : undefined;
 }
 
 function same(a: FactValue, b: FactValue): boolean {

@@ -107,6 +107,14 @@ export function effectiveValue(values: LayoutValues, key: KeyPath): FactValue | 
   if (other !== undefined) {
     return effectiveValue(values, other);
   }
+  if (/\.(expt_)?num_weight_shards$/.test(key)) {
+    const factors = [
+      key.replace('num_weight_shards', 'tp'),
+      key.replace('num_weight_shards', 'gtp_remat'),
+    ] as KeyPath[];
+    const [tp, remat] = factors.map((factor) => effectiveValue(values, factor));
+    return typeof tp === 'number' && typeof remat === 'number' ? tp * remat : undefined;
+  }
   if (key === 'parallelism.vpp') {
     return NAMES_CHUNKS.some((one) => values.has(one)) ? undefined : 1;
   }

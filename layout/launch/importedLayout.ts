@@ -280,19 +280,9 @@ function yamlLines(layout: LayoutData, path: string, depth: number, sources: Rea
   });
 }
 
-/** A value that YAML reads back from its own characters; null for those that may need quotes. */
-function plainYaml(value: FactValue): string | null {
-  if (typeof value === 'number' || typeof value === 'boolean') {
-    return String(value);
-  }
-  const isWord = typeof value === 'string' && /^[A-Za-z][\w-]*$/.test(value);
-  return isWord && !/^(null|true|false|yes|no|on|off|y|n)$/i.test(value) ? value : null;
-}
-
 /** A value on one line. */
 function valueText(value: FactValue): string {
-  // a short way for most values of a layout
-  return plainYaml(value) ?? yamlText(value, { flow: true }).trimEnd();
+  return yamlText(value, { flow: true }).trimEnd();
 }
 
 /** A text on one line, as a YAML comment can hold it. */

@@ -35,3 +35,27 @@ test('a section without keys goes, and one that is not there comes', () => {
     `${BLOCK.trimEnd()}\noptimizer: {use_distributed_optimizer: true}\n`,
   );
 });
+
+test('a key is added where the last one goes, and no two edits overlap', () => {
+  const changes = [set('pp', null), set('ep', '2'), set('expt_tp', '1')];
+  expect(changed(BLOCK, ...changes)).toBe(
+    'layout: 1\nworld_size: 8\nparallelism:\n  tp: 1 # inside\n  cp: 1\n  ep: 2\n  expt_tp: 1\n',
+  );
+  for (const text of [BLOCK, FLOW]) {
+    const { facts } = check(text);
+    const edits = (facts && keyEdits(facts, changes)) ?? [];
+    const sorted = edits.map(({ span }) => span).sort((a, b) => a.start - b.start || a.end - b.end);
+    expect(sorted.every(({ start }, i) => start >= (sorted[i - 1]?.end ?? 0))).toBe(true);
+  }
+});
+
+test('keys come into a section that has none, or whose sizes a named model gives', () => {
+  const of = (key: string, value: string | null): KeyChange => ({ section: 'model', key, value });
+  const sizes = [of('num_layers', '2'), of('hidden_size', '8')];
+  const made = `${FLOW}model: {num_layers: 2, hidden_size: 8}\n`;
+  expect(changed(`${FLOW}model: {}\n`, ...sizes)).toBe(made);
+  expect(changed(`${FLOW}model:\n`, ...sizes)).toBe(made);
+  expect(changed(`${FLOW}model: {from: Qwen/Qwen3-32B}\n`, of('from', null), of('kv_channels', null), ...sizes)).toBe(
+    made,
+  );
+});

@@ -1,5 +1,5 @@
-import type { Edit } from '../diagnostic';
-import { appendKey, lineBreak, removeField, setKey } from '../format/edit';
+import type { Edit, Span } from '../diagnostic';
+import { endOfLine, joinInsertions, lineBreak, removeField, removeFields, setKey, startOfLine } from '../format/edit';
 import type { RootKeys } from '../format/keys';
 import type { Field } from '../format/spec';
 import type { LayoutFacts } from '../topology/facts';
@@ -43,7 +43,7 @@ export function keyEdits(facts: LayoutFacts, changes: readonly KeyChange[]): rea
       changes.filter((change) => change.section === section),
     ),
   );
-  return edits.every((edit) => edit !== null) ? edits : null;
+  return edits.every((edit) => edit !== null) ? joinInsertions(edits) : null;
 }
 
 function sectionEdits(
@@ -52,47 +52,39 @@ function sectionEdits(
   changes: readonly KeyChange[],
 ): (Edit | null)[] {
   const map: Field<{ readonly [key: string]: Field<unknown> }> = root[section];
-  const set = changes.filter(({ value }) => value !== null);
+  const set = changes.flatMap(({ key, value }) => (value === null ? [] : [{ key, value }]));
+  const lines = set.map(({ key, value }) => `${key}: ${value}`);
   if (!map.written) {
-    return set.length === 0 ? [] : [newSection(text, section, set)];
+    const end = text.trimEnd().length;
+    const newText = `${lineBreak(text)}${section}: {${lines.join(', ')}}`;
+    return set.length === 0 ? [] : [{ span: { start: end, end }, newText }];
   }
-  const written = Object.entries(map.value ?? {}).filter(([, field]) => field.written);
+  const opening = text[map.span.start];
+  const fields = Object.entries(map.value ?? {}).filter(([, field]) => field.written && !field.given);
   const removed = new Set(changes.filter(({ value }) => value === null).map(({ key }) => key));
-  const stays = written.filter(([key]) => !removed.has(key));
-  if (stays.length === 0 && set.length === 0) {
-    return written.length === 0 ? [] : [removeField(text, map)];
+  const gone = fields.filter(([key]) => removed.has(key)).map(([, field]) => field);
+  if (gone.length === fields.length && opening !== '*') {
+    const isBlock = gone.length > 0 && opening !== '{';
+    return set.length > 0
+      ? [otherLines(text, map.span, lines, isBlock)]
+      : gone.length > 0
+        ? [removeField(text, map)]
+        : [];
   }
-  const added = set.filter(({ key }) => !map.value?.[key]?.written);
-  if (text[map.span.start] === '{' && stays.length < written.length) {
-    // one edit: those that remove neighbours would overlap at their commas
-    const kept = stays.map(([key, { keySpan, span }]) => {
-      const change = set.find((one) => one.key === key);
-      return change ? line(change) : text.slice(keySpan.start, span.end);
-    });
-    return [{ span: map.span, newText: `{${[...kept, ...added.map(line)].join(', ')}}` }];
-  }
+  // new keys stand behind the last that stays, where no removal takes them along
+  const stays = Math.max(...fields.flatMap(([key, { span }]) => (removed.has(key) ? [] : [span.end])));
+  const kept = { start: map.span.start, end: opening === '{' ? stays + 1 : stays };
   return [
-    ...changes.flatMap(({ key, value }) => {
-      const field = map.value?.[key];
-      if (!field?.written) {
-        return [];
-      }
-      return [value === null ? removeField(text, field) : setKey(text, map.span, key, field, value)];
-    }),
-    ...(added.length > 0 ? [appendAll(text, map, added)] : []),
+    ...removeFields(text, gone),
+    ...set.map(({ key, value }) => setKey(text, kept, key, map.value?.[key], value)),
   ];
 }
 
-const line = ({ key, value }: KeyChange) => `${key}: ${value}`;
-
-/** All new keys of one section in one edit: several at one place would overlap. */
-function appendAll(text: string, map: Field<unknown>, added: readonly KeyChange[]): Edit | null {
-  const edits = added.map((change) => appendKey(text, map.span, line(change)));
-  const [first] = edits;
-  return first ? { span: first.span, newText: edits.map((edit) => edit?.newText ?? '').join('') } : null;
-}
-
-function newSection(text: string, section: string, set: readonly KeyChange[]): Edit {
-  const end = text.trimEnd().length;
-  return { span: { start: end, end }, newText: `${lineBreak(text)}${section}: {${set.map(line).join(', ')}}` };
+/** Lines in place of all that a section has: in its own style. */
+function otherLines(text: string, { start, end }: Span, lines: readonly string[], isBlock: boolean): Edit {
+  const gap = text[start - 1] === ':' ? ' ' : '';
+  const indent = ' '.repeat(start - startOfLine(text, start));
+  return isBlock
+    ? { span: { start, end: endOfLine(text, end) }, newText: lines.join(`${lineBreak(text)}${indent}`) }
+    : { span: { start, end }, newText: `${gap}{${lines.join(', ')}}` };
 }

@@ -15,10 +15,10 @@ export function setKey(
   text: string,
   map: Span,
   name: string,
-  field: Field<unknown>,
+  field: Field<unknown> | undefined,
   value: number | string,
 ): Edit | null {
-  return field.written && !field.given
+  return field?.written && !field.given
     ? { span: field.span, newText: String(value) }
     : appendKey(text, map, `${name}: ${value}`);
 }
@@ -110,6 +110,16 @@ export function endOfLine(text: string, offset: number): number {
 
 function isLineBreak(text: string, at: number): boolean {
   return text[at] === '\n' || text[at] === '\r';
+}
+
+/** Several keys appended at one place would overlap: they become one edit. */
+export function joinInsertions(edits: readonly Edit[]): Edit[] {
+  const byPlace = new Map<string, Edit>();
+  for (const { span, newText } of edits) {
+    const place = `${span.start}-${span.end}`;
+    byPlace.set(place, { span, newText: (byPlace.get(place)?.newText ?? '') + newText });
+  }
+  return [...byPlace.values()];
 }
 
 /** The text after the edits of a fix, which must not overlap; of two at one place the first comes first. */

@@ -1,5 +1,5 @@
 import type { Applicability, Edit, Fix, Span } from '../diagnostic';
-import { appendKey, removeField, removeFields, setKey } from '../format/edit';
+import { appendKey, joinInsertions, removeField, removeFields, setKey } from '../format/edit';
 import type { Field } from '../format/spec';
 import type { LayoutFacts, ModuleFacts } from '../topology/facts';
 
@@ -24,16 +24,6 @@ function fixOf(title: string, applicability: Applicability, all: readonly (Edit 
   const edits = all.filter((edit) => edit !== null);
   const isWhole = edits.length === all.length && edits.length > 0;
   return isWhole ? { title, applicability, edits: joinInsertions(edits) } : null;
-}
-
-/** Several keys appended at one place would overlap: they become one edit. */
-function joinInsertions(edits: readonly Edit[]): Edit[] {
-  const byPlace = new Map<string, Edit>();
-  for (const { span, newText } of edits) {
-    const place = `${span.start}-${span.end}`;
-    byPlace.set(place, { span, newText: (byPlace.get(place)?.newText ?? '') + newText });
-  }
-  return [...byPlace.values()];
 }
 
 /** Suggests another value for a key; null where it is not written. */

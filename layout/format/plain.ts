@@ -5,7 +5,7 @@ import type { Entry, ListNode, MapNode, Node, Parsed, ScalarNode } from './node'
  * Reads the YAML that layouts are written in, many times faster than a full parser: block maps and lists, `{}` and `[]`
  * on one line, plain and quoted scalars on one line, comments, LF and CRLF. The tree equals that of `parseYaml`.
  * Returns null for everything else: anchors, aliases, tags, texts and flow collections over several lines, tabs,
- * directives, document markers, `?`, and errors.
+ * numbers that are not decimal, directives, document markers, `?`, and errors.
  */
 export function parsePlain(text: string): Parsed | null {
   return new Scanner(text).document();
@@ -250,9 +250,9 @@ class Scanner {
       return null;
     }
     const span = { start, end: this.at };
-    return quoted
-      ? { kind: 'scalar', value: text, source: this.text.slice(start, this.at), quoted, span }
-      : { kind: 'scalar', value: plainValue(text), source: text, quoted, span };
+    const value = quoted ? text : plainValue(text);
+    const source = this.text.slice(start, this.at);
+    return value === undefined ? null : { kind: 'scalar', value, source, quoted, span };
   }
 
   /** Moves behind a plain scalar; false where there is none. */
@@ -430,8 +430,8 @@ const WORDS: ReadonlyMap<string, boolean | null> = new Map<string, boolean | nul
   ...['null', 'Null', 'NULL', '~'].map((word) => [word, null] as const),
 ]);
 
-/** The value of a plain scalar in YAML's core schema. */
-function plainValue(source: string): ScalarNode['value'] {
+/** The value of a plain scalar in YAML's core schema; undefined for what may be octal, hexadecimal, infinite or no number. */
+function plainValue(source: string): ScalarNode['value'] | undefined {
   if (/^[-+.\d]/.test(source)) {
     return numberValue(source);
   }
@@ -439,18 +439,12 @@ function plainValue(source: string): ScalarNode['value'] {
   return word === undefined ? source : word;
 }
 
-function numberValue(source: string): number | string {
+function numberValue(source: string): number | string | undefined {
   if (/^[-+]?[0-9]+$/.test(source)) {
     return Number.parseInt(source, 10);
   }
-  if (/^0o[0-7]+$/.test(source)) {
-    return Number.parseInt(source.slice(2), 8);
-  }
-  if (/^0x[0-9a-fA-F]+$/.test(source)) {
-    return Number.parseInt(source.slice(2), 16);
-  }
-  if (/^(?:[-+]?\.(?:inf|Inf|INF)|\.nan|\.NaN|\.NAN)$/.test(source)) {
-    return source.toLowerCase().endsWith('nan') ? Number.NaN : source.startsWith('-') ? -Infinity : Infinity;
+  if (/^0[ox]|^[-+]?\.(?:inf|nan)/i.test(source)) {
+    return undefined;
   }
   return /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/.test(source)
     ? Number.parseFloat(source)

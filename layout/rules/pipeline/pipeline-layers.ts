@@ -27,31 +27,13 @@ export const pipelineLayers: Rule = {
         yield* evenReports(facts, pipeline);
         continue;
       }
-      const report = uneven(facts, pipeline) ?? unplaced(facts, pipeline);
+      const report = uneven(facts, pipeline);
       if (report) {
         yield report;
       }
     }
   },
 };
-
-/** Sizes that every check accepts, and with which Megatron-LM fails when it places the layers. */
-function unplaced(facts: LayoutFacts, { module, first, last, layers, layersName }: Pipeline): Report | null {
-  const plan = stagePlanOf(facts, module);
-  if (!plan || (plan.error === null && plan.covers !== false)) {
-    return null;
-  }
-  const problem =
-    plan.error === null
-      ? `Megatron-LM reports nothing, but ${lossOf(plan)}.`
-      : `The first and last stages are the whole pipeline: with vpp ${plan.settings.vpp} Megatron-LM divides by zero when it places the layers.`;
-  return {
-    message: `${problem} Leave the sizes out.`,
-    span: (first.written ? first : last).span,
-    related: [valueRelated(layersName, layers)],
-    fixes: [suggestion('Make all stages equal', removeFields(facts.text, [first, last]))],
-  };
-}
 
 function* evenReports(facts: LayoutFacts, pipeline: Pipeline): Iterable<Report> {
   const { module, layers, layersName, total, pp, vpp, last } = pipeline;
@@ -135,7 +117,7 @@ function uneven(facts: LayoutFacts, pipeline: Pipeline): Report | null {
     return chunksReport(facts, stages, vpp);
   }
   const plan = stagePlanOf(facts, pipeline.module);
-  return plan?.covers === false && (others < 0 || left < 0) ? unreportedLoss(stages, plan) : null;
+  return plan && (plan.error !== null || plan.covers === false) ? unplaced(stages, plan) : null;
 }
 
 /** What all reports of uneven stages have in common. */
@@ -211,14 +193,17 @@ function chunksReport({ root }: LayoutFacts, stages: Uneven, vpp: number): Repor
   });
 }
 
-/** Sizes that no check refuses and from which another model is built. */
-function unreportedLoss(stages: Uneven, plan: StagePlan): Report {
-  const { take, taken, total, last, others } = stages;
+/** Sizes that every check accepts, and with which Megatron-LM fails when it places the layers, or loses some of them. */
+function unplaced(stages: Uneven, plan: StagePlan): Report {
+  const { take, taken, total, last, left, others } = stages;
+  const lost = `${lossOf(plan)}. Megatron-LM reports nothing.`;
   const problem =
-    others < 0
-      ? `With pp 1 Megatron-LM builds only the ${countOf(last.value ?? 0, 'layer')} of the last stage, of ${total}`
-      : `${take} ${countOf(taken, 'layer')}, more than num_layers ${total}`;
-  return unevenReport(stages, {
-    message: `${problem}: ${lossOf(plan)}. Megatron-LM reports nothing. Leave the sizes out.`,
-  });
+    plan.error !== null
+      ? `The first and last stages are the whole pipeline: with vpp ${plan.settings.vpp} Megatron-LM divides by zero when it places the layers.`
+      : others < 0
+        ? `With pp 1 Megatron-LM builds only the ${countOf(last.value ?? 0, 'layer')} of the last stage, of ${total}: ${lost}`
+        : left < 0
+          ? `${take} ${countOf(taken, 'layer')}, more than num_layers ${total}: ${lost}`
+          : `Megatron-LM reports nothing, but ${lossOf(plan)}.`;
+  return unevenReport(stages, { message: `${problem} Leave the sizes out.` });
 }

@@ -31,7 +31,7 @@ export const rolloutLength: Rule = {
     const report =
       framework?.name === 'nemo-rl'
         ? nemoReport(sequence?.seq_length, engine?.max_model_len)
-        : rl && (tooLongReport(rl, limits) ?? beyondPositions(rl, root, limits));
+        : rl && tooLongReport(rl, root, limits);
     if (report) {
       yield report;
     }
@@ -44,44 +44,36 @@ interface Limit {
   readonly field: Field<number> | undefined;
 }
 
-function tooLongReport(rl: Section<RlKeys>, limits: readonly Limit[]): Report | null {
+function tooLongReport(rl: Section<RlKeys>, root: Section<RootKeys>, limits: readonly Limit[]): Report | null {
   const [prompt, response] = [rl.max_prompt_length.value, rl.max_response_length.value];
-  const limit = limits.find(({ field }) => field?.value !== undefined && (prompt ?? 0) + (response ?? 0) > field.value);
-  if (prompt === undefined || response === undefined || !limit?.field?.value) {
+  if (prompt === undefined || response === undefined) {
     return null;
   }
-  const most = limit.field.value;
+  const tokens = prompt + response;
+  const limit = limits.find(({ field }) => field?.value !== undefined && tokens > field.value);
+  // an engine takes the positions of the model for its longest sequence where nothing else is said
+  const isSaid = limits.slice(1).some(({ field }) => field?.written);
+  const model = isSaid ? undefined : modelNamed(root.model.value?.from.value ?? '');
+  const most = limit?.field?.value ?? model?.context ?? Number.POSITIVE_INFINITY;
+  if (tokens <= most) {
+    return null;
+  }
+  const sum = `max_prompt_length ${prompt} + max_response_length ${response} = ${tokens} tokens, more than`;
+  const shorter = most > prompt ? `max_response_length ${most - prompt}` : '';
   return {
-    message: `max_prompt_length ${prompt} + max_response_length ${response} = ${prompt + response} tokens, more than ${limit.name} ${most}. Use ${limit.name} ${prompt + response}${most > prompt ? `, or max_response_length ${most - prompt}` : ''}.`,
+    message: limit
+      ? `${sum} ${limit.name} ${most}. Use ${limit.name} ${tokens}${shorter && `, or ${shorter}`}.`
+      : `${sum} the ${most} positions of ${model?.name}.${shorter && ` Use ${shorter}, or extend its positions.`}`,
     span: rl.max_response_length.span,
-    related: [valueRelated(limit.name, limit.field), valueRelated('max_prompt_length', rl.max_prompt_length)],
+    related: [
+      ...(limit?.field ? [valueRelated(limit.name, limit.field)] : []),
+      valueRelated('max_prompt_length', rl.max_prompt_length),
+    ],
     fixes: [
-      changeFix(limit.name, limit.field, prompt + response),
-      ...(most > prompt ? [changeFix('max_response_length', rl.max_response_length, most - prompt)] : []),
+      ...(limit ? [changeFix(limit.name, limit.field, tokens)] : []),
+      ...(shorter ? [changeFix('max_response_length', rl.max_response_length, most - prompt)] : []),
     ],
   };
-}
-
-/** The positions of the model that the file names, which an engine takes for its longest sequence where nothing else is said. */
-function beyondPositions(rl: Section<RlKeys>, root: Section<RootKeys>, limits: readonly Limit[]): Report | null {
-  const from = root.model.value?.from;
-  const model = from?.value === undefined ? undefined : modelNamed(from.value);
-  const [prompt, response] = [rl.max_prompt_length.value, rl.max_response_length.value];
-  const isSaid = limits.slice(1).some(({ field }) => field?.written);
-  if (!from || !model?.context || isSaid || prompt === undefined || response === undefined) {
-    return null;
-  }
-  return prompt + response <= model.context
-    ? null
-    : {
-        message: `max_prompt_length ${prompt} + max_response_length ${response} = ${prompt + response} tokens, more than the ${model.context} positions of ${model.name}.${model.context > prompt ? ` Use max_response_length ${model.context - prompt}, or extend its positions.` : ''}`,
-        span: rl.max_response_length.span,
-        related: [valueRelated('max_prompt_length', rl.max_prompt_length)],
-        fixes:
-          model.context > prompt
-            ? [changeFix('max_response_length', rl.max_response_length, model.context - prompt)]
-            : [],
-      };
 }
 
 function nemoReport(sequence: Field<number> | undefined, most: Field<number> | undefined): Report | null {

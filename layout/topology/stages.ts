@@ -242,8 +242,11 @@ function layersIn({ layers, mtp }: LayerPlacement): number {
   return counts.reduce((sum, count) => sum + Math.max(0, count), 0);
 }
 
-function plainStages({ name }: ModuleFacts, pipeline: Pipeline, { layers, mtp }: LayerPlacement): Stage[] {
-  const { pp, layout } = pipeline;
+function plainStages(
+  { name }: ModuleFacts,
+  { pp, layout }: Pick<Pipeline, 'pp' | 'layout'>,
+  { layers, mtp }: LayerPlacement,
+): Stage[] {
   return layers.flatMap((ranks, v) =>
     ranks.map(([count, offset], rank): Stage => {
       const decoders = range(count).map((i) => `t${offset + i}`);
@@ -280,20 +283,12 @@ function hybridStagePlan(module: ModuleFacts, settings: PipelineArguments, patte
   };
 }
 
-function hybridStages({ name }: ModuleFacts, { stages, pattern }: HybridPlan): Stage[] {
-  return stages.flatMap((ranks, v) =>
-    ranks.map(([symbols, offset], rank): Stage => {
-      const isLast = v === stages.length - 1 && rank === ranks.length - 1;
-      const decoders = range(symbols.length).map((i) => `t${offset + i}`);
-      const ends = isLast ? [...range(pattern.mtpDepths).map((i) => `mtp${i}`), 'loss'] : [];
-      return {
-        module: name,
-        pp: rank,
-        vpp: v,
-        layers: [...(v + rank === 0 ? ['embedding'] : []), ...decoders, ...ends],
-      };
-    }),
-  );
+function hybridStages(module: ModuleFacts, { stages, pattern }: HybridPlan): Stage[] {
+  const pp = stages[0]?.length ?? 1;
+  const isLast = (v: number, rank: number) => v === stages.length - 1 && rank === pp - 1;
+  const layers = stages.map((ranks) => ranks.map(([symbols, offset]) => [symbols.length, offset] as const));
+  const mtp = stages.map((ranks, v) => ranks.map((_, rank) => (isLast(v, rank) ? pattern.mtpDepths : 0)));
+  return plainStages(module, { pp, layout: null }, { layers, mtp });
 }
 
 const range = (length: number): number[] => Array.from({ length: Math.max(0, length) }, (_, i) => i);

@@ -1,5 +1,5 @@
 import { assertThat, raise } from '../python';
-import { checkUneven, type PipelineSettings } from './settings';
+import { checkUneven, middleOf, type PipelineSettings } from './settings';
 
 /**
  * The layer symbols of hybrid models (`Symbols` in megatron/core/models/hybrid/hybrid_layer_allocation.py): Mamba, gated delta net,
@@ -200,9 +200,9 @@ function sliceOf(
     }
     return [main.slice((rank * layers) / pp, ((rank + 1) * layers) / pp), (rank * layers) / pp];
   }
-  const stages = pp - (first === null ? 0 : 1) - (last === null ? 0 : 1);
+  const { layers: middle, stages } = middleOf({ numLayers: layers, pp, first, last });
   // that they divide has been checked with the configuration
-  const each = stages > 0 ? (layers - (first ?? 0) - (last ?? 0)) / stages : 0;
+  const each = stages > 0 ? middle / stages : 0;
   const [offset, count] =
     rank === 0 && first !== null
       ? [0, first]

@@ -1,6 +1,6 @@
 import { assertThat, floorDiv, modulo } from '../python';
 import type { LayerKind, LayerLayout } from './layerLayout';
-import { accountedLayers, type Pipeline } from './settings';
+import { accountedLayers, middleOf, type Pipeline } from './settings';
 
 /** What every stage builds, each list by virtual stage and then by pipeline rank. */
 export interface LayerPlacement {
@@ -113,14 +113,6 @@ function layersOfRank(pipeline: Pipeline, rank: number): number {
   const middle = stages > 0 ? floorDiv(layers, stages) : 0;
   const atStart = rank === 0 && first !== null ? first : middle;
   return rank === pp - 1 && last !== null ? last : atStart;
-}
-
-/** The stages between the first and the last of another size, and the layers that are left for them. */
-function middleOf({ numLayers, pp, first, last }: Pipeline): { readonly layers: number; readonly stages: number } {
-  return {
-    layers: numLayers - (first ?? 0) - (last ?? 0),
-    stages: pp - (first === null ? 0 : 1) - (last === null ? 0 : 1),
-  };
 }
 
 function layerOffset(pipeline: Pipeline, stage: Stage): number {

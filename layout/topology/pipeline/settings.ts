@@ -84,16 +84,26 @@ function withLayout(settings: PipelineSettings, input: LayerLayoutInput): Pipeli
   return { ...settings, vpp: vpp ?? (layout.vpp > 1 ? layout.vpp : null), layout };
 }
 
-/** The checks of a first or last stage of another size, in the order of `TransformerConfig`. Only inside `attempt`. */
-export function checkUneven({
+/** The stages between the first and the last of another size, and the layers that are left for them. */
+export function middleOf({
   numLayers,
   pp,
-  vpp,
   first,
   last,
-}: Pick<PipelineSettings, 'numLayers' | 'pp' | 'vpp' | 'first' | 'last'>): void {
-  let middle = numLayers;
-  let stages = pp;
+}: Pick<PipelineSettings, 'numLayers' | 'pp' | 'first' | 'last'>): {
+  readonly layers: number;
+  readonly stages: number;
+} {
+  return {
+    layers: numLayers - (first ?? 0) - (last ?? 0),
+    stages: pp - (first === null ? 0 : 1) - (last === null ? 0 : 1),
+  };
+}
+
+/** The checks of a first or last stage of another size, in the order of `TransformerConfig`. Only inside `attempt`. */
+export function checkUneven(settings: Pick<PipelineSettings, 'numLayers' | 'pp' | 'vpp' | 'first' | 'last'>): void {
+  const { vpp, first, last } = settings;
+  const { layers: middle, stages } = middleOf(settings);
   for (const [name, layers] of [
     ['first', first],
     ['last', last],
@@ -108,8 +118,6 @@ export function checkUneven({
           `number of layers at ${name} stage: ${layers}must be divisible by virtual pipelineparallel degree ${vpp}`,
         );
       }
-      middle -= layers;
-      stages -= 1;
     }
   }
   if ((middle !== 0) !== (stages !== 0)) {

@@ -1,7 +1,7 @@
 import { FORMAT } from './keys';
 import { defaultText, flagText, keyFacts } from './keyText';
 import type { KeySpec, Keys } from './spec';
-import { synonymOf } from './synonyms';
+import { plainWord, synonymOf } from './synonyms';
 import { typeText } from './typeText';
 
 /** The reference of all keys as Markdown, made of their description: `docs/format.md`. */
@@ -64,9 +64,6 @@ export function placedKeys(keys: Keys = FORMAT.keys, parent = ''): PlacedKey[] {
   });
 }
 
-const plainWord = (word: string): string =>
-  (word.split('=', 1)[0] ?? '').replace(/^--/, '').replaceAll('-', '_').toLowerCase();
-
 /** The names of all keys, each once. */
 export function keyNames(): string[] {
   return [...new Set(placedKeys().map(({ name }) => name))];
@@ -103,8 +100,8 @@ function keysBy(keys: readonly PlacedKey[], word: string): readonly PlacedKey[] 
     return own.length === parts.length && own.every((part, i) => part === '<name>' || part === parts[i]);
   };
   const named = keys.filter(({ path, name }) => name === word || isAt(path));
-  const flag = plainWord(word);
-  return named.length > 0 ? named : keys.filter(({ name, spec }) => plainWord(spec.flag ?? name) === flag);
+  const plain = (one: string) => plainWord(one.split('=', 1)[0] ?? '');
+  return named.length > 0 ? named : keys.filter(({ name, spec }) => plain(spec.flag ?? name) === plain(word));
 }
 
 function keyText({ name, spec }: PlacedKey): string {

@@ -46,9 +46,12 @@ const KEYS: ReadonlyMap<string, string> = new Map(
   Object.entries(WORDS).flatMap(([key, words]) => words.split(' ').map((word) => [word, key] as const)),
 );
 
+/** A word as it is compared: without the dashes of a flag, however its words are joined. */
+export const plainWord = (word: string): string => word.replace(/^--/, '').replaceAll('-', '_').toLowerCase();
+
 /** The key that people mean by a word, however its words are joined; null where no key is known by it. */
 export function synonymOf(word: string): string | null {
-  return KEYS.get(word.replace(/^--/, '').replaceAll('-', '_').toLowerCase()) ?? null;
+  return KEYS.get(plainWord(word)) ?? null;
 }
 
 /** The words that people write for a key. */

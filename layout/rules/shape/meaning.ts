@@ -3,7 +3,7 @@ import { nearest } from '../../format/nearest';
 import { type Problem, problemsOf } from '../../format/problems';
 import type { ReadLayout } from '../../format/read';
 import type { Field, MapSpec, NamedField, Section } from '../../format/spec';
-import { synonymOf } from '../../format/synonyms';
+import { plainWord, synonymOf } from '../../format/synonyms';
 import type { Entry, MapNode, Node } from '../../format/tree';
 import { memoize, memoizeRecent } from '../../memoize';
 
@@ -123,15 +123,13 @@ function opened(value: unknown, path: readonly string[], open: Field<unknown>): 
 /** The keys of a map by the flags of Megatron-LM that they become. */
 const ownersOf = memoize(
   ({ keys }: MapSpec): ReadonlyMap<string, string> =>
-    new Map(Object.entries(keys).flatMap(([name, { flag }]) => (flag === undefined ? [] : [[plainFlag(flag), name]]))),
+    new Map(Object.entries(keys).flatMap(([name, { flag }]) => (flag === undefined ? [] : [[plainWord(flag), name]]))),
 );
 
 /** The key of a map that becomes a flag of Megatron-LM, however its words are joined; null where there is none. */
 function flagOwner(spec: MapSpec, word: string): string | null {
-  return ownersOf(spec).get(plainFlag(word)) ?? null;
+  return ownersOf(spec).get(plainWord(word)) ?? null;
 }
-
-const plainFlag = (flag: string): string => flag.replace(/^--/, '').replaceAll('-', '_').toLowerCase();
 
 /** Where a word belongs that is right but in the wrong map; null where no map of the format has it. */
 function elsewhereOf(

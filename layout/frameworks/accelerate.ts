@@ -12,12 +12,19 @@ import {
 import { isOn, Options } from '../launch/options';
 import { at, optionsOf, textAtPath } from '../launch/sources/tree';
 import { derived, Facts, isKnown, mapFound } from '../launch/value';
-import { setWorld } from '../launch/world';
+import { deriveSharded, setWorld } from '../launch/world';
 import { readConfigured } from './configured';
-import { type Framework, parallelDegree, REPLICATE, type Sizes, shardDegree, sized, ULYSSES } from './framework';
-
-/** Whether DeepSpeed's sequence parallelism makes the groups, which accelerate then leaves alone. */
-const isUlysses = ({ sp = 1 }: Sizes): boolean => sp > 1;
+import {
+  type Framework,
+  isUlysses,
+  parallelDegree,
+  REPLICATE,
+  type Sizes,
+  shardDegree,
+  sized,
+  ULYSSES,
+  ULYSSES_MESH,
+} from './framework';
 
 /** Whether no degree is above 1: the world is replicated, whatever its size. */
 const isPlain = ({ dp_replicate, dp_shard, cp, sp, tp }: Sizes): boolean =>
@@ -60,15 +67,8 @@ export const accelerate: Framework = {
         { name: 'dp_cp', axes: ['cp', 'dp_shard', 'dp_replicate'], carries: 'the loss' },
       ],
     },
-    {
-      // `initialize_sequence_parallel` in deepspeed/runtime/sequence_parallel/parallel_state_sp.py
-      axes: [sized('sp'), ['dp', ({ world = 1, sp = 1 }) => world / sp]],
-      groups: [
-        { name: 'sp', carries: 'queries, keys, values and outputs of attention: all-to-all' },
-        { name: 'dp', carries: 'which ranks read which data' },
-      ],
-      exists: isUlysses,
-    },
+    // `initialize_sequence_parallel` in deepspeed/runtime/sequence_parallel/parallel_state_sp.py
+    ULYSSES_MESH,
   ],
   reads:
     "A configuration YAML (`accelerate config`), alone or behind `accelerate launch`, and the launcher's `--parallelism_config_*` flags: `num_processes` is the world, `num_machines` the nodes, `parallelism_config` the degrees.",
@@ -176,12 +176,7 @@ function readAccelerate({ tree }: LaunchDocument): Facts {
   readRows(tree, MEGATRON, facts);
   if (at(tree, 'parallelism_config')) {
     facts.takeDefaults(DEFAULTS);
-    const shares = ['fsdp.data_parallel_replicate_degree', 'fsdp.data_parallel_shard_degree'] as const;
-    const sizes = shares.map((key) => facts.get(key));
-    facts.derive(
-      'parallelism.dp',
-      derived(sizes, (a, b) => a * b, 'dp'),
-    );
+    deriveSharded(facts);
   }
   const megatron = at(tree, 'megatron_lm_config');
   facts.engine = megatron ? 'megatron' : null;

@@ -6,10 +6,7 @@ import type { Options } from '../launch/options';
 import { at, type Tree, textAtPath } from '../launch/sources/tree';
 import { derived, type FactPath, Facts, quotient } from '../launch/value';
 import { setWorld } from '../launch/world';
-import { type CheckpointFact, EXPERTS, type Framework, parallelDegree, type Sizes, sized, ULYSSES } from './framework';
-
-/** Whether Ulysses takes the place of tensor and pipeline parallelism, beside which it is refused. */
-const isUlysses = ({ sp = 1 }: Sizes): boolean => sp > 1;
+import { type CheckpointFact, EXPERTS, type Framework, isUlysses, parallelDegree, sized, ULYSSES } from './framework';
 
 const UNIVERSAL = {
   what: 'Convert it to a universal checkpoint, and load that with `checkpoint.load_universal` (Megatron-DeepSpeed: `--universal-checkpoint`).',

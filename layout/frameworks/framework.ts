@@ -196,6 +196,19 @@ export const ULYSSES: WorldDegree = {
   unwritten: 1,
 };
 
+/** Whether tokens are exchanged for heads. */
+export const isUlysses = ({ sp = 1 }: Sizes): boolean => sp > 1;
+
+/** The groups of Ulysses where it takes neighbours of the whole world, whatever else is laid over them. */
+export const ULYSSES_MESH: Mesh = {
+  axes: [sized('sp'), ['dp', ({ world = 1, sp = 1 }) => world / sp]],
+  groups: [
+    { name: 'sp', carries: 'queries, keys, values and outputs of attention: all-to-all' },
+    { name: 'dp', carries: 'which ranks read which data' },
+  ],
+  exists: isUlysses,
+};
+
 /** The degrees of hybrid sharded data parallelism: how often parameters are replicated, and over how many ranks sharded. */
 export const REPLICATE: WorldDegree = {
   name: 'dp_replicate',

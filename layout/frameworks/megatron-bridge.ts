@@ -7,7 +7,7 @@ import { type Option, Options } from '../launch/options';
 import { applyOverrides } from '../launch/sources/omegaconf';
 import { CALLEE, FROM_HUGGING_FACE, pythonRecipes, RETURN } from '../launch/sources/python/module';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap } from '../launch/sources/tree';
-import { derived, Facts, type Found, product, type Reason } from '../launch/value';
+import { Facts, type Reason } from '../launch/value';
 import { coverGrids, deriveFromWorld, LAUNCHERS_WORLD, setWorld } from '../launch/world';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from './megatronOptions';
 import { megatronOptions } from './megatronWrite';
@@ -91,13 +91,16 @@ function readCommand(job: Job): Facts {
 /** Whether a file has the sections of a configuration; overrides may be of the model alone, but with a trainer beside it, it is NeMo's. */
 function isConfiguration(tree: TreeMap): boolean {
   const has = (path: string) => at(tree, path) !== undefined;
-  const hasDegree = ['tensor_model', 'pipeline_model', 'context', 'expert_model'].some((name) =>
-    has(`model.${name}_parallel_size`),
-  );
+  const model = at(tree, 'model');
   return (
-    at(tree, 'model')?.kind === 'map' &&
-    (has('train') || has('ddp') || has('dataset') || (hasDegree && !has('trainer')))
+    model?.kind === 'map' && (has('train') || has('ddp') || has('dataset') || (hasDegree(model) && !has('trainer')))
   );
+}
+
+/** Whether a map sets a degree. */
+function hasDegree({ entries }: TreeMap): boolean {
+  const degree = /^((tensor|pipeline|context|expert)_model|context)_parallel_size$/;
+  return [...entries.keys()].some((name) => degree.test(name));
 }
 
 /** The short flags of the performance scripts (scripts/performance/argument_parser.py). */
@@ -162,16 +165,13 @@ function configurationOf(tree: Tree): Tree | null {
   if (tree.kind !== 'map') {
     return null;
   }
-  const isDegree = (name: string) =>
-    /^(tensor|pipeline|context|expert)_model_parallel_size$|^context_parallel_size$/.test(name);
   const model = at(tree, 'model');
   const hasBatch =
     at(tree, 'train.micro_batch_size') !== undefined || at(tree, 'train.global_batch_size') !== undefined;
-  if ((model?.kind === 'map' && [...model.entries.keys()].some(isDegree)) || hasBatch) {
+  if ((model?.kind === 'map' && hasDegree(model)) || hasBatch) {
     return tree;
   }
-  const isFlat = [...tree.entries.keys()].some(isDegree);
-  return isFlat
+  return hasDegree(tree)
     ? {
         ...tree,
         entries: new Map([
@@ -212,7 +212,6 @@ const GRID_FIELDS = [
 ] as const;
 
 function readModuleGrids(grids: TreeMap, facts: Facts): void {
-  const ends: (Found<number> | undefined)[] = [];
   for (const [name, grid] of grids.entries) {
     const options = optionsOf(grid, grid.kind === 'map' ? null : 'the grid of the module');
     for (const [field, key, otherwise] of GRID_FIELDS) {
@@ -225,10 +224,8 @@ function readModuleGrids(grids: TreeMap, facts: Facts): void {
             : { value: otherwise, source: 'default' }),
       );
     }
-    const sizes = (['rank_offset', 'tp', 'cp', 'pp', 'dp'] as const).map((key) => facts.get(`modules.${name}.${key}`));
-    ends.push(derived(sizes, (offset, ...degrees) => offset + product(degrees), 'world_size'));
   }
-  coverGrids(facts, ends);
+  coverGrids(facts, [...grids.entries.keys()]);
 }
 
 /** The sections of a configuration that hold fields of other classes than the model's (src/megatron/bridge/training/config.py). */

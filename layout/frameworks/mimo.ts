@@ -1,4 +1,5 @@
 import { isModelPath } from '../format/keyPath';
+import type { KeyPath } from '../format/keys';
 import { hasFlag, type Job } from '../launch/commands';
 import type { LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
@@ -7,7 +8,7 @@ import { defaultsIn, listUnmapped, type OptionRow, pathsIn } from '../launch/opt
 import { isOn, type Options } from '../launch/options';
 import { isCallOf, pythonRecipes } from '../launch/sources/python/module';
 import { optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
-import { type Defaults, derived, Facts, type Found, isKnown, product } from '../launch/value';
+import { type Defaults, Facts, isKnown, product } from '../launch/value';
 import { coverGrids, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT } from './megatron-lm';
 import { MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from './megatronOptions';
@@ -82,7 +83,10 @@ function readCommand(job: Job): Facts {
   }
   readShared(options, facts);
   setWorld(facts, job.world);
-  coverWorld(facts);
+  // without a launcher's count, the world is what the grids cover
+  if (!isKnown(facts.get('world_size')) && !facts.get('modules.language.num_weight_shards')) {
+    coverGrids(facts, ['language']);
+  }
   listUnmapped(options, pathsIn(FLAGS, ...MEGATRON_OPTIONS, 'llm_only'), facts);
   return facts;
 }
@@ -102,20 +106,6 @@ function readShared(options: Options, facts: Facts): void {
   const tp = facts.number('modules.language.tp');
   if (tp !== null) {
     facts.set('modules.language.sequence.sequence_parallel', { value: tp > 1, source: 'default' });
-  }
-}
-
-/** Without a launcher's count, the world is what both grids cover. */
-function coverWorld(facts: Facts): void {
-  if (isKnown(facts.get('world_size'))) {
-    return;
-  }
-  const names = ['rank_offset', 'tp', 'cp', 'pp', 'dp'] as const;
-  const language = names.map((name) => facts.get(`modules.language.${name}`));
-  if (!facts.get('modules.language.num_weight_shards')) {
-    const cover = (offset: number, ...sizes: number[]) => offset + product(sizes);
-    const world = derived(language, cover, 'world_size');
-    facts.set('world_size', isKnown(world) ? { value: world.value, source: 'default' } : facts.get('world_size'));
   }
 }
 
@@ -139,12 +129,10 @@ function specsOf(tree: Tree): TreeMap[] {
 
 function readSpecs(specs: readonly TreeMap[]): Facts {
   const facts = new Facts();
-  const ends: (Found<number> | undefined)[] = [];
   for (const spec of specs) {
     const name = textAtPath(spec, 'name');
     if (name === null) {
       facts.note('A module grid has a name that is not known; it is left out.');
-      ends.push({ unknown: 'the name of a module grid' });
       continue;
     }
     const options = optionsOf(spec);
@@ -153,12 +141,11 @@ function readSpecs(specs: readonly TreeMap[]): Facts {
       facts.set(`modules.${name}.${field}`, options.integer(field));
       facts.setDefault(`modules.${name}.${field}`, otherwise);
     }
-    const [offset, ranks] = (['rank_offset', 'num_ranks'] as const).map((field) =>
-      facts.get(`modules.${name}.${field}`),
-    );
-    ends.push(derived([offset, ranks], (first, count) => first + count, 'world_size'));
   }
-  coverGrids(facts, ends);
+  coverGrids(
+    facts,
+    specs.map((spec) => textAtPath(spec, 'name') ?? ''),
+  );
   return facts;
 }
 
@@ -240,13 +227,9 @@ function replicas(writer: LayoutWriter, module: string): number {
 /** The total of weight shards, which a layout may write as a degree beside tp. */
 function moduleShards(writer: LayoutWriter): Flag[] {
   return SHARDS.flatMap(([key, name]): Flag[] => {
-    const [tp, remat] = name.startsWith('expert')
-      ? (['expt_tp', 'expt_gtp_remat'] as const)
-      : (['tp', 'gtp_remat'] as const);
-    const degree = writer.written(`modules.language.${remat}`);
-    const total =
-      writer.written(key) ??
-      (typeof degree === 'number' ? degree * Number(writer.meant(`modules.language.${tp}`) ?? 1) : undefined);
-    return total === undefined ? [] : [[`--${name.replaceAll('_', '-')}`, String(total)]];
+    const said = [key, key.replace('num_weight_shards', 'gtp_remat') as KeyPath].map((one) => writer.written(one));
+    return said.every((one) => one === undefined)
+      ? []
+      : [[`--${name.replaceAll('_', '-')}`, String(writer.meant(key))]];
   });
 }

@@ -1,9 +1,10 @@
+import type { World } from '../launch/commands';
 import type { LaunchContext, LaunchFamily } from '../launch/family';
 import type { LayoutWriter } from '../launch/layoutWriter';
 import { listUnmapped } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
 import { at, optionOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
-import { Facts, type Found, isKnown } from '../launch/value';
+import { derived, Facts, isKnown } from '../launch/value';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT } from './megatron-lm';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from './megatronOptions';
@@ -104,18 +105,14 @@ const KINDS = [
 /** Processes a node unless a recipe hands its own count on (functional_tests/shell_test_utils/_run_training.sh). */
 const PROCESSES_A_NODE = 8;
 
-interface TestWorld {
-  readonly nodes: Found<number>;
-  readonly perNode: Found<number>;
-}
-
 /**
  * Sets the world of a functional test of Megatron-LM: nodes x processes a node of the recipe that runs it. It is unknown
  * where no recipe is found, and where the recipes of several platforms differ.
  */
 function setWorldOfTest(tree: TreeMap, context: LaunchContext, facts: Facts): void {
   const worlds = recipesOf(context).map((recipe) => worldOf(recipe, tree));
-  const sizes = new Set(worlds.map(sizeOf));
+  const totals = worlds.map(({ nodes, perNode }) => derived([nodes, perNode], (a, b) => a * b, 'the world'));
+  const sizes = new Set(totals.map((total) => (isKnown(total) ? total.value : null)));
   const [first] = worlds;
   if (!first || sizes.size > 1 || sizes.has(null)) {
     const why = first ? 'the recipes that run the test differ' : 'nodes x gpus of the recipe that runs the test';
@@ -123,7 +120,7 @@ function setWorldOfTest(tree: TreeMap, context: LaunchContext, facts: Facts): vo
     return;
   }
   const same = worlds.every(({ nodes }) => isKnown(nodes) && isKnown(first.nodes) && nodes.value === first.nodes.value);
-  setWorld(facts, same ? first : { total: totalOf(first) });
+  setWorld(facts, same ? first : { total: totals[0] });
   deriveFromWorld(facts);
   deriveGlobalBatch(facts);
 }
@@ -155,7 +152,7 @@ function textsOf(tree: Tree | undefined): string[] {
   return items.flatMap((item) => (item.kind === 'scalar' ? [String(item.value)] : []));
 }
 
-function worldOf(recipe: TreeMap, configuration: TreeMap): TestWorld {
+function worldOf(recipe: TreeMap, configuration: TreeMap): World {
   const spec = optionsOf(at(recipe, 'spec'));
   const [own] = ['MODEL_ENV_VARS.MODEL_ARGS', 'ENV_VARS'].flatMap(
     (path) => optionsOf(at(configuration, path)).integer('GPUS_PER_NODE') ?? [],
@@ -166,17 +163,6 @@ function worldOf(recipe: TreeMap, configuration: TreeMap): TestWorld {
     nodes: spec.integer('nodes') ?? { value: 1, source: 'default' },
     perNode: own ?? gpus ?? { unknown: 'gpus of the recipe' },
   };
-}
-
-function sizeOf({ nodes, perNode }: TestWorld): number | null {
-  return isKnown(nodes) && isKnown(perNode) ? nodes.value * perNode.value : null;
-}
-
-function totalOf(world: TestWorld): Found<number> {
-  const size = sizeOf(world);
-  return size === null || !isKnown(world.nodes)
-    ? { unknown: 'the world of the recipe' }
-    : { value: size, source: world.nodes.source };
 }
 
 /** The flags of a layout as `MODEL_ARGS`. */

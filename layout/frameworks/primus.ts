@@ -8,6 +8,7 @@ import { applyOverrides } from '../launch/sources/omegaconf';
 import { textOf } from '../launch/sources/shell/words';
 import {
   at,
+  emptyMap,
   mergeTrees,
   optionsOf,
   type Tree,
@@ -170,7 +171,9 @@ function readPrimus(tree: TreeMap, file: string, context: LaunchContext, job: Jo
   const framework = textAtPath(trainer, 'framework') ?? 'megatron';
   const presets = ['config', 'model'].map((key) => preset(trainer, key, framework, file, source));
   const lost = [whole, ...presets].find((one) => one.missing !== null)?.missing ?? null;
-  let merged: Tree = { kind: 'map', entries: presetEntries(presets), place: trainer.place };
+  // a key of both presets is the trainer's (primus/core/launcher/parser.py)
+  const entries = new Map(presets.toReversed().flatMap(({ tree }) => [...tree.entries]));
+  let merged: Tree = { kind: 'map', entries, place: trainer.place };
   const overrides = at(trainer, 'overrides');
   merged = overrides ? mergeTrees(merged, overrides) : merged;
   const flags = job ? readFlags(job.args, job.place).options : null;
@@ -208,11 +211,6 @@ function withoutQuotes(entries: Options['entries']): Options['entries'] {
   return new Map([...entries].map(([name, option]) => [name, { ...option, values: option.values.map(plain) }]));
 }
 
-/** The trainer's preset with what only the model's has: a key of both is the trainer's (primus/core/launcher/parser.py). */
-function presetEntries(presets: readonly Preset[]): Map<string, Tree> {
-  return new Map(presets.toReversed().flatMap(({ tree }) => (tree?.kind === 'map' ? [...tree.entries] : [])));
-}
-
 /** The launcher's environment: NNODES (1) x GPUS_PER_NODE (8), which the experiment does not hold (examples/run_pretrain.sh). */
 function worldOf(job: Job | null): World {
   if (!job) {
@@ -233,22 +231,18 @@ interface Source {
   readonly variables: Options;
 }
 
-interface Preset {
-  readonly tree: Tree | null;
-  readonly missing: Reason | null;
-}
-
 /** A preset of Primus by its name: `primus/configs/modules|models/<framework>/<name>`. */
-function preset(trainer: TreeMap, key: string, framework: string, file: string, source: Source): Preset {
+function preset(trainer: TreeMap, key: string, framework: string, file: string, source: Source): Inherited {
   const value = at(trainer, key);
   const name = textAtPath(trainer, key);
+  const none = emptyMap(trainer.place);
   if (name === null) {
-    return { tree: null, missing: value?.kind === 'scalar' && value.unknown ? value.unknown : null };
+    return { tree: none, missing: value?.kind === 'scalar' && value.unknown ? value.unknown : null };
   }
   const whole = /\.ya?ml$/.test(name) ? name : `${name}.yaml`;
   const path = `primus/configs/${key === 'config' ? 'modules' : 'models'}/${framework}/${whole}`;
   const found = resolvedFile(path, file, source);
-  return found ? extended(found, source) : { tree: null, missing: { missing: `preset ${path}` } };
+  return found ? extended(found, source) : { tree: none, missing: { missing: `preset ${path}` } };
 }
 
 /** A file over those that its `extends` names (primus/core/config/yaml_loader.py). */

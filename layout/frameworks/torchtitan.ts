@@ -16,7 +16,7 @@ import { CALLEE, pythonRecipes, RETURN } from '../launch/sources/python/module';
 import { parseTomlTree } from '../launch/sources/toml';
 import { at, type Copies, emptyMap, mergeTrees, optionsOf, setAt, type Tree, textAtPath } from '../launch/sources/tree';
 import { derived, type FactPath, Facts, isKnown, mapFound, quotient, type Reason } from '../launch/value';
-import { setWorld } from '../launch/world';
+import { deriveSharded, setWorld } from '../launch/world';
 import { EXPERTS, type Framework, parallelDegree, REPLICATE, shardDegree, sized } from './framework';
 
 /** torchtitan: `ParallelDims` in torchtitan/distributed/parallel_dims.py. */
@@ -447,11 +447,7 @@ export function deriveShards(facts: Facts): void {
     const rest = derived(sizes, quotient, 'the ranks that are left to shard over');
     facts.set('fsdp.data_parallel_shard_degree', isKnown(rest) ? { value: rest.value, source: 'default' } : rest);
   }
-  const parts = [facts.get('fsdp.data_parallel_replicate_degree'), facts.get('fsdp.data_parallel_shard_degree')];
-  facts.derive(
-    'parallelism.dp',
-    derived(parts, (a, b) => (b > 0 ? a * b : null), 'dp'),
-  );
+  deriveSharded(facts);
 }
 
 /** torchtitan's command with its settings as flags. */

@@ -9,7 +9,7 @@ import { textOf } from '../launch/sources/shell/words';
 import { at, emptyMap, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
 import { derived, Facts, type FactValue, type Found, isKnown, type Reason } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
-import { type CheckpointFact, type Framework, REPLICATE, shardDegree, sized, ULYSSES } from './framework';
+import { type CheckpointFact, type Framework, REPLICATE, shardDegree, sized, ULYSSES, ULYSSES_MESH } from './framework';
 import { MEGATRON_RANKS } from './megatron';
 import { DEGREES, ROLE_KEYS } from './megatronDefaults';
 import { type Dialect, MEGATRON_OPTIONS, megatronName, readMegatron } from './megatronOptions';
@@ -114,14 +114,7 @@ export const verlFsdp: Framework = {
         { name: 'ddp', axes: ['dp_replicate'], carries: 'gradients between replicas of the shards' },
       ],
     },
-    {
-      axes: [sized('sp'), ['dp', ({ world = 1, sp = 1 }) => world / sp]],
-      groups: [
-        { name: 'sp', carries: 'queries, keys, values and outputs of attention: all-to-all' },
-        { name: 'dp', carries: 'which ranks read which data' },
-      ],
-      exists: ({ sp = 1 }) => sp > 1,
-    },
+    ULYSSES_MESH,
   ],
   ulysses: {
     heads: (heads, sp) => `num_attention_heads ${heads} must be divisible by ulysses_sp_size ${sp}`,
@@ -361,18 +354,14 @@ function mapped(): ReadonlySet<string> {
   ]);
 }
 
-/** The options of a role: its own, with what goes to Megatron's transformer configuration. */
-function roleOptions(megatron: Tree | undefined, blocked: Reason | null): Options {
+/** Reads the options of a role: its own, with what goes to Megatron's transformer configuration. */
+function readMegatronRole(megatron: Tree | undefined, blocked: Reason | null, facts: Facts): void {
   const entries = new Map([
     ...optionsOf(at(megatron, 'override_transformer_config')).entries,
     ...optionsOf(at(megatron, 'override_ddp_config')).entries,
     ...optionsOf(megatron).entries,
   ]);
-  return new Options(entries, blocked);
-}
-
-function readMegatronRole(megatron: Tree | undefined, blocked: Reason | null, facts: Facts): void {
-  readMegatron(roleOptions(megatron, blocked), DIALECT, facts);
+  readMegatron(new Options(entries, blocked), DIALECT, facts);
 }
 
 /** The reference model takes the actor's degrees for those that it is not given (verl/trainer/config/ref/megatron_ref.yaml). */
@@ -386,7 +375,7 @@ function readReference(tree: TreeMap, facts: Facts): void {
 /** A role beside the actor on Megatron Core: what it is not given it takes from the actor. */
 function readRole(given: Tree | undefined, role: 'reference' | 'critic', facts: Facts): void {
   const own = new Facts();
-  readMegatron(roleOptions(given, 'the actor'), DIALECT, own);
+  readMegatronRole(given, 'the actor', own);
   for (const key of ROLE_KEYS) {
     const found = own.get(`parallelism.${key}`);
     const actor = facts.get(`parallelism.${key}`);

@@ -22,10 +22,16 @@ export function setWorld(facts: Facts, { nodes, perNode, total }: World): void {
 /** A world that the file does not say. */
 export const LAUNCHERS_WORLD: Found<number> = { unknown: 'the world of the launcher' };
 
-/** Sets the world to what module grids cover, given where each ends. */
-export function coverGrids(facts: Facts, ends: readonly (Found<number> | undefined)[]): void {
+/** Sets the world to what the grids of modules cover, given their names; a name that is not known is empty. */
+export function coverGrids(facts: Facts, modules: readonly string[]): void {
+  const ends = modules.map((name) => {
+    const keys = ['rank_offset', 'num_ranks', 'tp', 'cp', 'pp', 'dp'] as const;
+    const [offset, ranks, ...sizes] = keys.map((key) => facts.get(`modules.${name}.${key}`));
+    return derived([offset, ...(ranks ? [ranks] : sizes)], (first, ...all) => first + product(all), 'world_size');
+  });
   const world = derived(ends, (...all) => Math.max(...all), 'world_size');
-  facts.set('world_size', isKnown(world) ? { value: world.value, source: 'default' } : LAUNCHERS_WORLD);
+  const otherwise = facts.get('world_size') ?? LAUNCHERS_WORLD;
+  facts.set('world_size', isKnown(world) ? { value: world.value, source: 'default' } : otherwise);
 }
 
 function part(world: Found<number> | undefined, divisor: Found<number> | undefined): Found<number> | undefined {
@@ -48,6 +54,13 @@ export function deriveFromWorld(facts: Facts): void {
   if (!isKnown(dp) && isKnown(facts.get('world_size')) && degrees.every(isKnown)) {
     facts.note('The degrees do not divide the world: this job does not start as it is written.');
   }
+}
+
+/** Sets the data-parallel size of hybrid sharding: how often parameters are replicated, and over how many ranks sharded. */
+export function deriveSharded(facts: Facts): void {
+  const sizes = [facts.get('fsdp.data_parallel_replicate_degree'), facts.get('fsdp.data_parallel_shard_degree')];
+  const dp = derived(sizes, (replicas, shards) => (shards > 0 ? replicas * shards : null), 'dp');
+  facts.derive('parallelism.dp', dp);
 }
 
 /** The default of the global batch size: one micro-batch a replica. */

@@ -361,9 +361,6 @@ export const UNKNOWN_GPU: GpuKind = {
   workspaceBytes: 90 * MIB,
 };
 
-/** Every GPU of the table. */
-export const GPUS: readonly GpuKind[] = KINDS.map(({ kind }) => kind);
-
 /** The names of all GPUs, as their vendors write them. */
 export const GPU_NAMES: readonly string[] = ROWS.map(({ name }) => name);
 

@@ -2,13 +2,15 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../test/harness/property';
 import { collectives } from './collectives';
-import { GPUS } from './gpus';
+import { GPU_NAMES, gpuKind } from './gpus';
 import { type Block, blockCount, type CostDegrees, type CostJob, microbatches, shapeOf, tokensOf } from './job';
 import { vocabularyParameters } from './parameters';
 import { stageParameters } from './states';
 import { MEGATRON, NANOTRON, stepTime } from './time';
 import { sentBytes, trafficOf } from './traffic';
 import { blockWork, lossWork } from './work';
+
+const GPUS = GPU_NAMES.map(gpuKind).filter((kind) => kind !== undefined);
 
 const DEFAULT_ORDER = 'tp-cp-ep-dp-pp';
 const ORDERS = [DEFAULT_ORDER, 'tp-cp-ep-pp-dp', 'cp-tp-ep-dp-pp', 'tp-ep-dp-cp-pp'];

@@ -4,7 +4,7 @@ import { readFlags } from '../launch/flags';
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import type { Options } from '../launch/options';
 import { at, type Tree, textAtPath } from '../launch/sources/tree';
-import { derived, type FactPath, Facts, quotient } from '../launch/value';
+import { derived, type FactPath, Facts, ONE, quotient } from '../launch/value';
 import { setWorld } from '../launch/world';
 import { type CheckpointFact, EXPERTS, type Framework, isUlysses, parallelDegree, sized, ULYSSES } from './framework';
 
@@ -255,9 +255,7 @@ function readCommand(job: Job, context: LaunchContext): Facts {
   if (path === null) {
     return facts;
   }
-  const sizes = (['parallelism.tp', 'parallelism.ulysses'] as const).map(
-    (key) => facts.get(key) ?? ({ value: 1, source: 'default' } as const),
-  );
+  const sizes = (['parallelism.tp', 'parallelism.ulysses'] as const).map((key) => facts.get(key) ?? ONE);
   facts.derive('parallelism.dp', derived([facts.get('world_size'), ...sizes], quotient, 'dp'));
   return facts;
 }

@@ -3,7 +3,7 @@ import type { LaunchContext, LaunchDocument, LaunchFamily } from '../launch/fami
 import { listUnmappedTree, type OptionRow, pathsIn, readRows } from '../launch/optionRows';
 import { textOf } from '../launch/sources/shell/words';
 import { at, optionsOf, type TreeMap } from '../launch/sources/tree';
-import { type Defaults, Facts } from '../launch/value';
+import { type Defaults, Facts, ONE } from '../launch/value';
 import { deriveFromWorld, LAUNCHERS_WORLD, setAccumulatedBatch, setWorld } from '../launch/world';
 import { configurationsOf, readConfigured } from './configured';
 import type { Framework } from './framework';
@@ -93,7 +93,7 @@ function readConfiguration(tree: TreeMap, job: Job | null): Facts {
   readRows(tree, OPTIONS, facts);
   setWorld(facts, job ? worldOf(job) : { total: LAUNCHERS_WORLD });
   deriveFromWorld(facts);
-  setAccumulatedBatch(facts, optionsOf(tree).integer('gradient_accumulation_steps') ?? { value: 1, source: 'default' });
+  setAccumulatedBatch(facts, optionsOf(tree).integer('gradient_accumulation_steps') ?? ONE);
   listUnmappedTree(tree, '', pathsIn(OPTIONS, 'gradient_accumulation_steps', ...MEGATRON_OPTIONS), facts);
   return facts;
 }
@@ -103,7 +103,7 @@ function worldOf(job: Job): World {
   return job.launchers.length > 0
     ? job.world
     : {
-        nodes: environment.integer('NNODES') ?? { value: 1, source: 'default' },
+        nodes: environment.integer('NNODES') ?? ONE,
         perNode: environment.integer('NPROC_PER_NODE') ?? { unknown: { variable: 'NPROC_PER_NODE' } },
       };
 }

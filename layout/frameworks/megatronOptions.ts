@@ -11,6 +11,7 @@ import {
   type Found,
   isKnown,
   mapFound,
+  ONE,
 } from '../launch/value';
 import { defaultFfnHiddenSize } from '../topology/feedForward';
 
@@ -287,10 +288,7 @@ function readGroups(options: Options, dialect: Dialect, facts: Facts): void {
   const grouped = onOff(options, ['group_query_attention'], dialect);
   const groups = options.given.integer('num_query_groups');
   if (isOn(grouped) || (dialect.groupsAlone && groups)) {
-    facts.set(
-      'model.num_query_groups',
-      groups ?? (options.blocked === null ? { value: 1, source: 'default' } : undefined),
-    );
+    facts.set('model.num_query_groups', groups ?? (options.blocked === null ? ONE : undefined));
   } else if (dialect.resolved && isKnown(grouped)) {
     facts.set('model.num_query_groups', asDefault(facts.get('model.num_attention_heads')));
   } else if (grouped && !isKnown(grouped)) {
@@ -325,8 +323,7 @@ function readType(options: Options, dialect: Dialect, facts: Facts): void {
  * stage stay what they are where no size follows from them: what they say of the layers is then to be judged.
  */
 function readVirtualPipeline(options: Options, facts: Facts): void {
-  const pp =
-    facts.get('parallelism.pp') ?? (options.blocked === null ? { value: 1, source: 'default' as const } : undefined);
+  const pp = facts.get('parallelism.pp') ?? (options.blocked === null ? ONE : undefined);
   const direct = firstOf(
     ...['num_virtual_stages_per_pipeline_rank', 'virtual_pipeline_model_parallel_size'].map((name) =>
       options.given.integer(name),

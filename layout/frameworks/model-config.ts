@@ -4,7 +4,7 @@ import type { LayoutWriter } from '../launch/layoutWriter';
 import { listUnmapped } from '../launch/optionRows';
 import { type Option, Options } from '../launch/options';
 import { at, optionOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
-import { derived, Facts, isKnown } from '../launch/value';
+import { derived, Facts, isKnown, ONE } from '../launch/value';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/world';
 import { MEGATRON_DIALECT } from './megatron-lm';
 import { type Dialect, MEGATRON_OPTIONS, readMegatron } from './megatronOptions';
@@ -160,7 +160,7 @@ function worldOf(recipe: TreeMap, configuration: TreeMap): World {
   const isHandedOn = /GPUS_PER_NODE="?\{gpus\}/.test(textAtPath(recipe, 'spec.script') ?? '');
   const gpus = isHandedOn ? spec.integer('gpus') : { value: PROCESSES_A_NODE, source: 'default' as const };
   return {
-    nodes: spec.integer('nodes') ?? { value: 1, source: 'default' },
+    nodes: spec.integer('nodes') ?? ONE,
     perNode: own ?? gpus ?? { unknown: 'gpus of the recipe' },
   };
 }

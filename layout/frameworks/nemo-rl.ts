@@ -7,7 +7,7 @@ import { isOn, Options } from '../launch/options';
 import { type Inherited, inherited } from '../launch/sources/inheritance';
 import { applyOverrides, resolveReferences } from '../launch/sources/omegaconf';
 import { at, emptyMap, itemsOf, optionsOf, type Tree, type TreeMap, textAtPath } from '../launch/sources/tree';
-import { derived, Facts, type FactValue, type Found, isKnown, mapFound, type Reason } from '../launch/value';
+import { derived, Facts, type FactValue, type Found, isKnown, mapFound, ONE, type Reason } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import { type CheckpointFact, type Framework, parallelDegree, type Sizes, sized } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -430,15 +430,14 @@ function readWorld(tree: TreeMap, missing: Reason | null, facts: Facts): void {
   }
   const own = optionsOf(at(tree, RESOURCES));
   const isSingle = isKnown(nodes) && nodes.value === 1;
-  const one = { value: 1, source: 'default' } as const;
   // on one node the engines take some of its GPUs, and their number of nodes may be left out
-  const ownNodes = isSingle ? one : (own.integer('num_nodes') ?? { unknown: 'resources.num_nodes' });
+  const ownNodes = isSingle ? ONE : (own.integer('num_nodes') ?? { unknown: 'resources.num_nodes' });
   const ownGpus = own.integer('gpus_per_node') ?? { unknown: 'resources.gpus_per_node' };
   const gpus = derived([ownNodes, ownGpus], (count, each) => count * each, 'rollout_gpus');
   facts.set('rl.rollout_gpus', isKnown(gpus) ? gpus : undefined);
   const engine = optionsOf(at(tree, 'policy.generation.vllm_cfg'));
   const perEngine = derived(
-    [engine.integer('tensor_parallel_size'), engine.integer('pipeline_parallel_size') ?? one],
+    [engine.integer('tensor_parallel_size'), engine.integer('pipeline_parallel_size') ?? ONE],
     (tp, pp) => tp * pp,
     'gpus_per_engine',
   );

@@ -16,7 +16,7 @@ import {
   type TreeScalar,
   textAtPath,
 } from '../launch/sources/tree';
-import { Facts, isKnown, type Reason } from '../launch/value';
+import { Facts, isKnown, ONE, type Reason } from '../launch/value';
 import { deriveFromWorld, setWorld } from '../launch/world';
 import type { Framework } from './framework';
 import { MEGATRON_RANKS } from './megatron';
@@ -219,7 +219,7 @@ function worldOf(job: Job | null): World {
   }
   const environment = environmentOf(job);
   return {
-    nodes: environment.integer('NNODES') ?? { value: 1, source: 'default' },
+    nodes: environment.integer('NNODES') ?? ONE,
     perNode: environment.integer('GPUS_PER_NODE') ?? { value: 8, source: 'default' },
   };
 }

@@ -5,7 +5,7 @@ import { listUnmapped, listUnmappedTree } from '../launch/optionRows';
 import { isOn, type Options } from '../launch/options';
 import { textOf } from '../launch/sources/shell/words';
 import { at, optionsOf, type TreeMap, textAtPath } from '../launch/sources/tree';
-import { derived, Facts, type Found, isKnown } from '../launch/value';
+import { derived, Facts, type Found, isKnown, ONE } from '../launch/value';
 
 /** How engines spell their degrees: vLLM's and SGLang's flags with their aliases, and verl's keys. */
 const DEGREES = [
@@ -38,8 +38,7 @@ export function readEngine(options: Options, phase: string, facts: Facts, prefix
   }
   const spread = options.given.boolean(`${prefix}${EXPERT_SWITCH}`);
   if (isOn(spread) && isKnown(spread) && !facts.get(keyOf('ep'))) {
-    const one: Found<number> = { value: 1, source: 'default' };
-    const sizes = (['tp', 'dp'] as const).map((degree) => facts.get(keyOf(degree)) ?? one);
+    const sizes = (['tp', 'dp'] as const).map((degree) => facts.get(keyOf(degree)) ?? ONE);
     const ranks = derived(sizes, (tp, dp) => tp * dp, EXPERT_SWITCH);
     facts.set(keyOf('ep'), isKnown(ranks) ? { value: ranks.value, source: spread.source } : ranks);
   }

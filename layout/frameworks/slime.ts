@@ -4,7 +4,7 @@ import { readFlags } from '../launch/flags';
 import { listUnmapped, type OptionRow, pathsIn, readOptions } from '../launch/optionRows';
 import { Options } from '../launch/options';
 import { at, itemsOf, optionsOf, textAtPath } from '../launch/sources/tree';
-import { type Defaults, derived, Facts, type Found, isKnown } from '../launch/value';
+import { type Defaults, derived, Facts, isKnown, ONE } from '../launch/value';
 import { deriveFromWorld, deriveGlobalBatch, setWorld } from '../launch/world';
 import { CORE_EXPERTS, CORE_VALUES, ROLE_KEYS } from './megatronDefaults';
 import { type Dialect, MEGATRON_OPTIONS, MEGATRON_SWITCHES, readMegatron } from './megatronOptions';
@@ -125,7 +125,7 @@ function readConverter(job: Job): Facts {
   setWorld(facts, job.world);
   spreadOverWorld(facts);
   // the converter sets both, whatever the flags say
-  facts.set('batch.micro_batch_size', { value: 1, source: 'default' });
+  facts.set('batch.micro_batch_size', ONE);
   facts.set('batch.global_batch_size', facts.get('world_size'));
   listUnmapped(options, MEGATRON_OPTIONS, facts);
   return facts;
@@ -182,10 +182,9 @@ function setSamples(options: Options, facts: Facts): void {
   facts.set('phases.rollout.max_model_len', options.given.integer(length));
   const share = 'sglang_mem_fraction_static';
   facts.set('phases.rollout.memory_share', options.given.number(share));
-  const one: Found<number> = { value: 1, source: 'default' };
   const parts = [
     facts.get('rl.prompts_per_step'),
-    facts.get('rl.samples_per_prompt') ?? one,
+    facts.get('rl.samples_per_prompt') ?? ONE,
     facts.get('rl.updates_per_step'),
   ];
   const batch = derived(
@@ -207,8 +206,8 @@ function setRollout(options: Options, facts: Facts): void {
   facts.set('phases.rollout.engine', { value: 'sglang', source: 'default' });
   readEngine(options, 'rollout', facts, 'sglang_');
   // an engine's pipeline stages share its GPUs (slime/backends/sglang_utils/arguments.py)
-  const perEngine = options.integer('rollout_num_gpus_per_engine') ?? { value: 1, source: 'default' };
-  const stages = facts.get('phases.rollout.pp') ?? { value: 1, source: 'default' };
+  const perEngine = options.integer('rollout_num_gpus_per_engine') ?? ONE;
+  const stages = facts.get('phases.rollout.pp') ?? ONE;
   const share = (ranks: number, pp: number) => (ranks % pp === 0 ? ranks / pp : null);
   facts.set('phases.rollout.tp', derived([perEngine, stages], share, 'pp does not divide rollout_num_gpus_per_engine'));
   if (colocated) {

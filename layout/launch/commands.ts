@@ -14,7 +14,7 @@ import {
   type Variable,
   whyUnknown,
 } from './sources/shell/words';
-import { type Defaults, type Found, isKnown } from './value';
+import { type Defaults, type Found, isKnown, ONE } from './value';
 
 /** What the launchers around a program say of its world. */
 export interface World {
@@ -62,13 +62,11 @@ interface Launcher {
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(' '));
 
-/** What torchrun takes where its options are absent (torch/distributed/run.py, torch 2.14.1). */
-const ALONE = { value: 1, source: 'default' } as const;
-
+/** Where its options are absent, torchrun starts one process (torch/distributed/run.py, torch 2.14.1). */
 const TORCHRUN: Launcher = {
   switches: names('standalone no_python m module run_path use_env'),
   counts: { nodes: ['nnodes'], perNode: ['nproc_per_node'] },
-  world: () => ({ nodes: ALONE, perNode: ALONE }),
+  world: () => ({ nodes: ONE, perNode: ONE }),
 };
 
 const SRUN: Launcher = {
@@ -166,10 +164,10 @@ function hostsOf(options: Options, textOf: ReadFile): World {
 function localOf(options: Options): World {
   const included = options.get('include', 'i');
   if (!included && options.has('num_gpus') && !options.has('exclude') && !options.has('e')) {
-    return { nodes: ALONE };
+    return { nodes: ONE };
   }
   const [, slots] = /^[\w.-]{1,255}:(\d+(?:,\d+)*)$/.exec(included?.values[0] ?? '') ?? [];
-  return included && slots ? { nodes: ALONE, perNode: { value: slots.split(',').length, source: included.place } } : {};
+  return included && slots ? { nodes: ONE, perNode: { value: slots.split(',').length, source: included.place } } : {};
 }
 
 /** The program that an invocation starts, with the world that its launchers give it. */

@@ -176,6 +176,9 @@ export class Facts {
   }
 }
 
+/** A size that is 1 where nothing gives it. */
+export const ONE = { value: 1, source: 'default' } as const;
+
 /** A value computed from others: known where all of them are, and a default where all of them are. */
 export function derived<T extends FactValue>(
   inputs: readonly (Found | undefined)[],

@@ -1,5 +1,5 @@
 import type { World } from './commands';
-import { derived, type Facts, type Found, isKnown, product, quotient } from './value';
+import { derived, type Facts, type Found, isKnown, ONE, product, quotient } from './value';
 
 /** Sets the world of a job from what its launchers say. */
 export function setWorld(facts: Facts, { nodes, perNode, total }: World): void {
@@ -45,9 +45,7 @@ function part(world: Found<number> | undefined, divisor: Found<number> | undefin
  */
 export function deriveFromWorld(facts: Facts): void {
   const shards = facts.get('parallelism.num_weight_shards');
-  const remat = shards
-    ? derived([shards, facts.get('parallelism.tp')], quotient, 'num_weight_shards')
-    : ({ value: 1, source: 'default' } as const);
+  const remat = shards ? derived([shards, facts.get('parallelism.tp')], quotient, 'num_weight_shards') : ONE;
   const degrees = (['tp', 'cp', 'pp'] as const).map((name) => facts.get(`parallelism.${name}`));
   const dp = derived([facts.get('world_size'), remat, ...degrees], quotient, 'dp: the degrees do not divide the world');
   facts.derive('parallelism.dp', dp);

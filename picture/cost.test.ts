@@ -31,10 +31,12 @@ function shown(text: string): { result: CostResult; title: string; texts: string
   return { result, title, texts: textsOf(shapes), shapes };
 }
 
+/** The shapes of all groups, each where its own group has it. */
+const flat = (shapes: readonly Shape[]): Shape[] =>
+  shapes.flatMap((shape) => (shape.kind === 'group' ? flat(shape.shapes) : shape));
+
 const textsOf = (shapes: readonly Shape[]): string[] =>
-  shapes.flatMap((shape) =>
-    shape.kind === 'group' ? textsOf(shape.shapes) : shape.kind === 'text' ? shape.words : [],
-  );
+  flat(shapes).flatMap((shape) => (shape.kind === 'text' ? shape.words : []));
 
 describe('the cost of a layout', () => {
   test('the headline says what the fullest stage needs of its GPU and what leaves the node', () => {
@@ -82,6 +84,25 @@ describe('the cost of a layout', () => {
     expect(Number(needs.replace(',', ''))).toBeGreaterThan(80);
     expect(title).toMatch(/^Stage 0 does not fit: it needs about /);
     expect(JSON.stringify(shapes)).toContain('"paint":"error"');
+  });
+
+  test('what the engine of another phase takes beyond training fills the bar up to the whole', () => {
+    const engine = 'more that an engine takes';
+    const train = DENSE.replace('{tp: 8, pp: 4, vpp: 2}', '{tp: 8}').replace('nodes: 8', 'nodes: 1');
+    const small = train.replace('num_layers: 64', 'num_layers: 4');
+    const shared = `${small}phases:\n  train: {engine: megatron, tp: 8}\n  rollout: {engine: vllm, tp: 2, memory_share: 0.6}\n`;
+    const { title, texts, shapes } = shown(shared);
+    expect(title).toMatch(/^A rank needs about 49 of 80 GiB; /);
+    expect(texts).toContain(engine);
+    const drawn = flat(shapes);
+    const bars = drawn.flatMap((shape) => (shape.kind === 'rect' && shape.y === 42 ? [shape] : []));
+    const start = Math.min(...bars.map(({ x }) => x));
+    const end = Math.max(...bars.map(({ x, width }) => x + width));
+    const [limit = 0] = drawn.flatMap((shape) =>
+      shape.kind === 'path' && shape.stroke === 'error' ? [Number(/^M([\d.]+)/.exec(shape.d)?.[1])] : [],
+    );
+    expect((end - start) / (limit - start)).toBeCloseTo(49 / 80, 2);
+    expect(shown(small).texts).not.toContain(engine);
   });
 
   test('a pipeline of many stages shows the fullest, and stays small', () => {

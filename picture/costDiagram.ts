@@ -18,8 +18,15 @@ import { widthOf } from './labels';
 import { type Pass, scheduleOf } from './schedule';
 import { percent } from './scoreboard';
 
+/** A part of a rank's memory, in bytes. */
+interface MemoryPart {
+  readonly fill: Paint;
+  readonly words: string;
+  readonly of: (stage: StageCost) => number;
+}
+
 /** What a rank's memory is made of, from the left. */
-const PARTS = [
+const PARTS: readonly MemoryPart[] = [
   { fill: '#56b4e9', words: 'states', of: ({ statesBytes }: StageCost) => statesBytes },
   { fill: '#e69f00', words: 'activations', of: ({ activationsBytes }: StageCost) => activationsBytes },
   {
@@ -27,7 +34,18 @@ const PARTS = [
     words: 'communicators (outside of torch)',
     of: ({ communicatorsBytes }: StageCost) => communicatorsBytes,
   },
-] as const;
+];
+
+/** What the engine of another phase takes beyond them, where it takes more. */
+const ENGINE: MemoryPart = {
+  fill: '#999999',
+  words: 'more that an engine takes',
+  of: (stage) => stage.totalBytes - PARTS.reduce((sum, { of }) => sum + of(stage), 0),
+};
+
+/** Below a byte is what sums are off by. */
+const partsOf = (stages: readonly StageCost[]): readonly MemoryPart[] =>
+  stages.some((stage) => ENGINE.of(stage) >= 1) ? [...PARTS, ENGINE] : PARTS;
 
 const NVLINK: Paint = '#009e73';
 const NETWORK: Paint = '#d55e00';
@@ -95,7 +113,7 @@ function memoryPart({ stages, gpuMemoryBytes: gpuBytes }: Cost, width: number, b
     { shapes: [titleAt(0, 'Memory of a rank'), ...rows, ...limit], height: bottom + 6 },
     keysOf(
       [
-        ...PARTS.map(({ fill, words }) => ({ fill, words })),
+        ...partsOf(stages).map(({ fill, words }) => ({ fill, words })),
         { fill: 'whisker', words: 'range of nine in ten measured runs' },
         ...(base ? [outlineKey(base)] : []),
       ],
@@ -181,7 +199,7 @@ const BAR = 14;
 
 function rowShapes({ name, stage }: StageRow, { x, y, width, gpuBytes }: RowPlace): Shape[] {
   let end = 0;
-  const bars = PARTS.map(({ fill, of }): Shape => {
+  const bars = partsOf([stage]).map(({ fill, of }): Shape => {
     const start = end;
     end += of(stage);
     return { kind: 'rect', x: x(start), y, width: x(end) - x(start), height: BAR, fill };

@@ -12,6 +12,7 @@ test('phase-crosses-nvlink', () => {
       'rollout: {tp: 16}',
       'nodes: 2, gpus_per_node: 8, gpus_per_nvlink_domain: 16',
     ),
+    'GPUs whose NVLink domain is a rack': phases('rollout: {tp: 16}', 'nodes: 4, gpus_per_node: 4, gpu: GB200'),
     'no cluster': job(16, 'tp: 2', 'phases: {rollout: {tp: 16}}'),
     'no tensor parallelism': phases('rollout: {rank_offset: 3}'),
     'a group larger than a node': phases('rollout: {tp: 16}'),

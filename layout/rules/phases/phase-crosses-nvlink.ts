@@ -1,4 +1,5 @@
 import { valueOr } from '../../topology/facts';
+import { nvlinkDomainOf } from '../../topology/nvlinkDomain';
 import { phaseSpans } from '../../topology/phases';
 import { job, type Rule } from '../rule';
 
@@ -7,14 +8,15 @@ export const phaseCrossesNvlink: Rule = {
   severity: 'warning',
   title: 'A tensor-parallel group of a phase spans NVLink domains',
   effect: 'each layer of the phase waits for the network',
-  what: 'A group of `tp * gtp_remat` ranks of a phase does not lie in one NVLink domain (`gpus_per_nvlink_domain`, else a node).',
+  what: 'A group of `tp * gtp_remat` ranks of a phase does not lie in one NVLink domain (`gpus_per_nvlink_domain`; left out, a rack of GB200 or GB300, else a node).',
   why: 'Tensor parallelism talks in every layer; between NVLink domains it is many times slower.',
   failing: job(16, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}', 'phases: {rollout: {engine: vllm, tp: 16}}'),
   passing: job(16, 'tp: 2', 'cluster: {nodes: 2, gpus_per_node: 8}', 'phases: {rollout: {engine: vllm, tp: 8}}'),
   sources: ['NVLink connects the GPUs of one domain only'],
   *check(facts) {
     const cluster = facts.root.cluster.value;
-    const domain = cluster && (cluster.gpus_per_nvlink_domain.value ?? cluster.gpus_per_node.value);
+    const node = cluster?.gpus_per_node.value ?? cluster?.gpus_per_nvlink_domain.value;
+    const domain = node && nvlinkDomainOf(facts.root, facts.world.size ?? node, node);
     for (const { field, phase, start, end } of domain ? phaseSpans(facts) : []) {
       const size = (valueOr(phase.tp, 1) ?? 1) * (valueOr(phase.gtp_remat, 1) ?? 1);
       const first = domain ? firstCrossing(start, end, size, domain) : null;

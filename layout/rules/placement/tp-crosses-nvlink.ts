@@ -12,7 +12,7 @@ export const tpCrossesNvlink: Rule = {
   severity: 'warning',
   title: 'Tensor-parallel groups leave their NVLink domain',
   effect: 'every layer waits for a link that is slower than NVLink',
-  what: 'A TP group, a TP x GTP group or an expert TP group has ranks in more than one NVLink domain. `gpus_per_nvlink_domain` gives its size, which defaults to a node.',
+  what: 'A TP group, a TP x GTP group or an expert TP group has ranks in more than one NVLink domain. `gpus_per_nvlink_domain` gives its size; left out, it is a rack of GB200 or GB300, else a node.',
   why: 'Tensor parallelism communicates in every layer, forward and backward, and waits for the result. Links between domains have about a tenth of the bandwidth.',
   failing: job(16, 'tp: 16', 'cluster: {nodes: 2, gpus_per_node: 8}'),
   sources: ['Parallelism guide of Megatron-LM: tensor parallelism within a node'],

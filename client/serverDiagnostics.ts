@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { type Diagnostic, isOfText, type Recovery, type Resizing } from '../layout';
-import type { Plan, Tradeoffs } from '../layout/cost';
+import type { Alternatives, Plan, Tradeoffs } from '../layout/cost';
 import {
   PLAN,
   type PlanRequest,
@@ -10,6 +10,7 @@ import {
   SAID,
   TRADEOFFS,
   type TradeoffsRequest,
+  type WeighedText,
 } from '../server/messages';
 import type { Server } from './languageClient';
 
@@ -23,6 +24,8 @@ const PLANNED = 10;
 /** What the language server says of documents, also while it is loaded, started and restarted: the extension judges nothing. */
 export class ServerDiagnostics implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
+  /** What the server told last, which it does not tell again. */
+  #alternatives: { readonly key: string; readonly alternatives: Alternatives } | null = null;
   /** Once it is loaded. */
   #server: Pick<Server, 'ask'> | undefined;
 
@@ -66,10 +69,17 @@ export class ServerDiagnostics implements vscode.Disposable {
   /** What the present text of a document is weighed against, once the server is there; null where it was cancelled or does not run. */
   async tradeoffs(document: vscode.TextDocument, token: vscode.CancellationToken): Promise<Tradeoffs | null> {
     const server = await this.#started();
-    const weighed = token.isCancellationRequested
+    const last = this.#alternatives;
+    const request = { text: document.getText(), known: last?.key ?? null };
+    const answer = token.isCancellationRequested
       ? null
-      : server?.ask<TradeoffsRequest, Tradeoffs>(TRADEOFFS, document, { text: document.getText() }, token);
-    return (await weighed) ?? null;
+      : await server?.ask<TradeoffsRequest, WeighedText>(TRADEOFFS, document, request, token);
+    const alternatives = answer?.alternatives ?? last?.alternatives;
+    if (!answer || !alternatives) {
+      return null;
+    }
+    this.#alternatives = { key: answer.key, alternatives };
+    return { neighbours: answer.neighbours, alternatives };
   }
 
   /** The layouts that fit the GPUs of a document, the quickest first; null where no server runs. */

@@ -15,7 +15,6 @@ import {
   type Resizing,
   recoveries,
   resizeSteps,
-  type Tradeoffs,
   wishWithout,
 } from '../layout';
 import { commandsOf, DEFAULT_SETTINGS, pulls, settingsOf, wantsSummaries, wantsWorkspace } from './clientOptions';
@@ -39,6 +38,7 @@ import {
   TRADEOFFS,
   type TradeoffsRequest,
   VIEW_TEXT,
+  type WeighedText,
 } from './messages';
 import { plannedInSlices } from './slices';
 import { Weigher } from './weigher';
@@ -203,9 +203,9 @@ function serveFeatures(connection: Connection, params: InitializeParams, files?:
       : { ok: false, reason: resolved ? 'no node is left' : 'the layout has errors' };
   });
   const weigher = new Weigher();
-  connection.onRequest<Tradeoffs | null, void>(TRADEOFFS, ({ uri, text }: TradeoffsRequest, token) => {
+  connection.onRequest<WeighedText | null, void>(TRADEOFFS, ({ uri, text, known }: TradeoffsRequest, token) => {
     const last = documents.checked(uri);
-    return weigher.tradeoffs(last?.text === text ? last : check(text), token);
+    return weigher.tradeoffs(last?.text === text ? last : check(text), token, known);
   });
   connection.onRequest(SAID, ({ uri }: { uri: string }) => saidOf(documents, uri, more));
   connection.onRequest(VIEW_TEXT, ({ uri }: { uri: string }) => documents.open.get(uri)?.getText() ?? null);

@@ -1,5 +1,7 @@
 /** Messages between server and client that the protocol lacks. */
 
+import type { Alternatives, Tradeoffs } from '../layout';
+
 /** Method of the notification that follows every check of a document, for a client that asks for it. */
 export const SUMMARY = 'parallelismLayout/summary';
 
@@ -46,8 +48,8 @@ export interface RecoveryRequest {
 }
 
 /**
- * Request for what a document is weighed against: answers with `Tradeoffs`, or null where it was cancelled. The server works on it
- * between other requests.
+ * Request for what a document is weighed against: answers with `WeighedText`, or null where it was cancelled. The server works on
+ * it between other requests.
  */
 export const TRADEOFFS = 'parallelismLayout/tradeoffs';
 
@@ -55,6 +57,16 @@ export interface TradeoffsRequest {
   readonly uri: string;
   /** The present text. */
   readonly text: string;
+  /** The key of the alternatives that the client has. */
+  readonly known: string | null;
+}
+
+/** The trade-offs of a text. Few changes of a text change its alternatives, which are large. */
+export interface WeighedText extends Pick<Tradeoffs, 'neighbours'> {
+  /** The same for all texts that have the same alternatives. */
+  readonly key: string;
+  /** Null where they are those that the client has. */
+  readonly alternatives: Alternatives | null;
 }
 
 /** Request of a server that reaches no files: the addresses of the layouts under a folder (`{folder}`). */

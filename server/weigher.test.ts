@@ -30,6 +30,9 @@ test('what was worked out for a model and a machine holds for other degrees', as
   const second = await weigher.tradeoffs(check(other), token);
   expect(second?.alternatives).toBe(first?.alternatives);
   expect(second).toMatchObject(weighed(other));
+  // a client that has them gets them once
+  const third = await weigher.tradeoffs(check(other), token, first?.key);
+  expect(third).toEqual({ ...second, alternatives: null });
 });
 
 test('a cancelled request ends with nothing', async () => {

@@ -1,5 +1,6 @@
 import type { CancellationToken } from 'vscode-languageserver';
-import { type Alternatives, alternativesKey, type Checked, type Tradeoffs, tradeoffSteps } from '../layout';
+import { type Alternatives, alternativesKey, type Checked, tradeoffSteps } from '../layout';
+import type { WeighedText } from './messages';
 import { inSlices } from './slices';
 
 /** For how many models and machines the alternatives are kept. */
@@ -10,14 +11,19 @@ export class Weigher {
   /** What does not change with a degree is worked out once. */
   readonly #known = new Map<string, Alternatives>();
 
-  /** The trade-offs of a layout; null where they were cancelled. */
-  async tradeoffs(checked: Checked, token: CancellationToken): Promise<Tradeoffs | null> {
+  /**
+   * The trade-offs of a layout; null where they were cancelled.
+   * @param sent the key of the alternatives that are not wanted again
+   */
+  async tradeoffs(checked: Checked, token: CancellationToken, sent: string | null = null): Promise<WeighedText | null> {
     const key = alternativesKey(checked.text);
     const tradeoffs = await inSlices(tradeoffSteps(checked, this.#known.get(key) ?? null), token);
-    if (tradeoffs) {
-      this.#keep(key, tradeoffs.alternatives);
+    if (!tradeoffs) {
+      return null;
     }
-    return tradeoffs;
+    const { neighbours, alternatives } = tradeoffs;
+    this.#keep(key, alternatives);
+    return { key, neighbours, alternatives: key === sent ? null : alternatives };
   }
 
   #keep(key: string, alternatives: Alternatives): void {

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
 import { applyEdits, type Diagnostic, failureEdits, failurePlan, type LayoutFacts, type Recovery } from '../../layout';
-import type { Tradeoffs } from '../../layout/cost';
+import type { Alternatives, Tradeoffs } from '../../layout/cost';
 import { isRunReport } from '../../picture/runOutcome';
 import { type CompareWith, type FromPanel, parseFromPanel, type ToPanel } from '../../webview/panel/messages';
 import { followedDocument } from '../launch/drawnDocument';
@@ -178,6 +178,8 @@ class GridPanel {
   /** The layouts that the panel lists on what is left after ranks have failed. */
   #resized: Listed['resized'] = null;
   #resizing: vscode.CancellationTokenSource | undefined;
+  /** The alternatives that the page has. */
+  #plotted: Alternatives | null = null;
   /** What a person compares with, for when the file is saved. */
   #comparedWith: CompareWith = 'nothing';
   #diagnostics: readonly Diagnostic[] = [];
@@ -223,6 +225,7 @@ class GridPanel {
   follow(document: vscode.TextDocument): void {
     this.document = document;
     this.#baseFacts = null;
+    this.#plotted = null;
     this.#weighing?.cancel();
     this.#nameAfterDocument();
     if (this.#isReady) {
@@ -327,10 +330,11 @@ class GridPanel {
     source.dispose();
   }
 
-  /** Sends what is drawn of trade-offs: no texts of layouts. */
+  /** Sends what is drawn of trade-offs: no texts of layouts, and no alternatives that the page has already. */
   #postTradeoffs({ neighbours, alternatives }: Tradeoffs): void {
     const { front: _, ...plotted } = { front: null, ...alternatives };
-    this.post({ type: 'tradeoffs', neighbours, alternatives: plotted });
+    this.post({ type: 'tradeoffs', neighbours, alternatives: alternatives === this.#plotted ? null : plotted });
+    this.#plotted = alternatives;
   }
 
   /** Sends the layout again if the language server says something else of the same text. */
@@ -345,6 +349,7 @@ class GridPanel {
     switch (message.type) {
       case 'ready':
         this.#isReady = true;
+        this.#plotted = null;
         await this.#sendLayout();
         return this.#sendResults();
       case 'copy':

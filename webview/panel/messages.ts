@@ -99,8 +99,8 @@ export type ToPanel =
       readonly recoveries: readonly Recovery[];
       readonly resizing: Resizing | null;
     }
-  /** What the last text is weighed against, where the panel asked for it. */
-  | ({ readonly type: 'tradeoffs'; readonly alternatives: PlottedAlternatives } & Pick<Tradeoffs, 'neighbours'>)
+  /** What the last text is weighed against, where the panel asked for it; without the alternatives where they are still the same. */
+  | ({ readonly type: 'tradeoffs'; readonly alternatives: PlottedAlternatives | null } & Pick<Tradeoffs, 'neighbours'>)
   | ({ readonly type: 'smoke' } & SmokeReport)
   /** What `verify` found of a run. */
   | { readonly type: 'run'; readonly report: RunReport }

@@ -1,5 +1,5 @@
 import { countOf, type ResolvedLayout } from '../../layout';
-import type { ModuleScore } from '../../layout/cost';
+import type { ModuleScore, Neighbour, PlottedAlternatives } from '../../layout/cost';
 import { type Comparison, comparisonOf } from '../../picture/comparison';
 import { type Difference, differenceOf } from '../../picture/difference';
 import { isDrawn } from '../../picture/drawing';
@@ -7,6 +7,12 @@ import { RunOutcome } from '../../picture/runOutcome';
 import { SmokeOutcome, type SmokeReport } from '../../picture/smokeOutcome';
 import type { WorldOutline } from '../../picture/worldDiagram';
 import type { PanelBase, PanelDiagnostic, ToPanel } from './messages';
+
+/** What a layout is weighed against, as far as it is drawn. */
+interface PanelTradeoffs {
+  readonly alternatives: PlottedAlternatives;
+  readonly neighbours: readonly Neighbour[];
+}
 
 type LayoutMessage = Extract<ToPanel, { type: 'layout' }>;
 
@@ -28,8 +34,7 @@ export class PanelModel {
   scores: readonly ModuleScore[] = [];
   /** Whether the text has errors, so that the scores are those of an older one. */
   isUnsound = false;
-  /** What the layout is weighed against. */
-  tradeoffs: Extract<ToPanel, { type: 'tradeoffs' }> | null = null;
+  tradeoffs: PanelTradeoffs | null = null;
   /** Whether the trade-offs are of an older text. */
   isWeighing = true;
   /** The address of the document; empty until the editor has said something of it. */
@@ -65,7 +70,7 @@ export class PanelModel {
         this.#compare();
         return this.#comparison();
       case 'tradeoffs':
-        this.tradeoffs = message;
+        this.tradeoffs = this.#weighed(message);
         this.isWeighing = false;
         return '';
       case 'smoke':
@@ -105,6 +110,11 @@ export class PanelModel {
       this.results = this.#report && new SmokeOutcome(layout, this.#report);
       this.#compare();
     }
+  }
+
+  #weighed({ neighbours, alternatives }: Extract<ToPanel, { type: 'tradeoffs' }>): PanelTradeoffs | null {
+    const known = alternatives ?? this.tradeoffs?.alternatives;
+    return known ? { neighbours, alternatives: known } : null;
   }
 
   /** Lets go of all that belongs to another document. */

@@ -39,6 +39,15 @@ test('every value that the files write as it stands is changed, the others are l
   expect(after).toBe(SCRIPT.replace('nodes=4', 'nodes=3').replace('TP=8', 'TP=4').replace('PP=2', 'PP=1'));
 });
 
+test('the total of weight shards follows a layout that writes the degree', () => {
+  const script = (shards: number) =>
+    `torchrun --nnodes 3 --nproc-per-node 8 pretrain_gpt.py --num-layers 32 --tensor-model-parallel-size 2 --tensor-parallel-num-weight-shards ${shards}\n`;
+  const reading = readLaunchFile('/w/train.sh', script(8), () => null);
+  const { files, written } = launchPatch('/w/job.layout.yaml', layout('parallelism: {tp: 2, gtp_remat: 2}\n'), reading);
+  expect(files.get('/w/train.sh')?.after).toBe(script(4));
+  expect(written.map(({ key }) => key)).toEqual(['parallelism.num_weight_shards']);
+});
+
 test('the nodes that Slurm gives follow those that a launcher names, where they were the same', () => {
   const script = (asked: string, nodes: number) =>
     `#!/bin/bash\n#SBATCH ${asked}\ntorchrun --nnodes ${nodes} --nproc-per-node 8 pretrain_gpt.py --num-layers 32\n`;

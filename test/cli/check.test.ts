@@ -108,7 +108,13 @@ describe('files', () => {
     chmodSync(folder, 0o755);
     chmodSync(join(folder, 'closed'), 0);
     process.seteuid?.(isRoot ? 65_534 : (process.geteuid?.() ?? 0));
-    const done = await check('.').finally(() => isRoot && process.seteuid?.(0));
+    const done = await check('.').finally(() => {
+      if (isRoot) {
+        process.seteuid?.(0);
+      }
+      // what an ordinary user cannot read, that user cannot remove
+      chmodSync(join(folder, 'closed'), 0o755);
+    });
     const stderr = 'parallelism-layout: closed: permission denied\n';
     expect(done).toEqual({ status: 2, stdout: '1 file checked: no problems\n', stderr });
   });

@@ -90,8 +90,9 @@ export class Server {
     const client = this.#client;
     const started = client.start();
     // the client does not notice a crash right after the process starts
+    let limit: ReturnType<typeof setTimeout> | undefined;
     const late = new Promise<never>((_, fail) => {
-      setTimeout(() => fail(new Error(`no answer in ${START_LIMIT / 1000} s`)), START_LIMIT);
+      limit = setTimeout(() => fail(new Error(`no answer in ${START_LIMIT / 1000} s`)), START_LIMIT);
     });
     try {
       await Promise.race([started, late]);
@@ -103,6 +104,8 @@ export class Server {
       );
       this.output.error(`The language server did not start: ${String(error)}`);
       await this.#handleFault(client);
+    } finally {
+      clearTimeout(limit);
     }
   }
 

@@ -28,7 +28,7 @@ export function fileErrorText(error: unknown): string {
 /** Standard input, which may be a pipe. */
 export const STANDARD_INPUT = 0;
 
-/** Bytes read at once; fewer for lines, as a text that is kept of one holds its piece in memory. */
+/** Bytes read at once; fewer for lines, since a kept part of a line keeps its whole chunk in memory. */
 const PIECE = 256 * 1024;
 const LINES_PIECE = 64 * 1024;
 

@@ -37,8 +37,23 @@ export function isKeyPath(path: string): path is KeyPath {
  */
 export function derivedFrom(key: KeyPath): KeyPath | undefined {
   const spec = specOf(key);
-  const origin = `${key.slice(0, key.lastIndexOf('.') + 1)}${spec && 'derived' in spec ? spec.derived : ''}`;
-  return isKeyPath(origin) ? origin : undefined;
+  return siblingOf(key, spec && 'derived' in spec ? spec.derived : '');
+}
+
+/**
+ * The degrees whose product a number of weight shards is: tensor parallelism, and how often weights are cut once more; undefined for
+ * other keys.
+ */
+export function shardFactors(key: KeyPath): { readonly tp: KeyPath; readonly remat: KeyPath } | undefined {
+  const [shards, prefix = ''] = /\.(expt_)?num_weight_shards$/.exec(key) ?? [];
+  const [tp, remat] = ['tp', 'gtp_remat'].map((name) => siblingOf(key, `${prefix}${name}`));
+  return shards && tp && remat ? { tp, remat } : undefined;
+}
+
+/** The key of another name in the same section; undefined where the format has none. */
+function siblingOf(key: KeyPath, name: string): KeyPath | undefined {
+  const path = `${key.slice(0, key.lastIndexOf('.') + 1)}${name}`;
+  return isKeyPath(path) ? path : undefined;
 }
 
 /** The keys that describe one model, which a module has too: `modules.<name>.model`, `modules.<name>.sequence`. */

@@ -1,5 +1,4 @@
-import { isModelPath } from '../format/keyPath';
-import type { KeyPath } from '../format/keys';
+import { isModelPath, shardFactors } from '../format/keyPath';
 import { hasFlag, type Job } from '../launch/commands';
 import type { LaunchFamily, NamedFacts } from '../launch/family';
 import { readFlags } from '../launch/flags';
@@ -227,8 +226,8 @@ function replicas(writer: LayoutWriter, module: string): number {
 /** The total of weight shards, which a layout may write as a degree beside tp. */
 function moduleShards(writer: LayoutWriter): Flag[] {
   return SHARDS.flatMap(([key, name]): Flag[] => {
-    const said = [key, key.replace('num_weight_shards', 'gtp_remat') as KeyPath].map((one) => writer.written(one));
-    return said.every((one) => one === undefined)
+    const keys = [key, shardFactors(key)?.remat].filter((one) => one !== undefined);
+    return keys.every((one) => writer.written(one) === undefined)
       ? []
       : [[`--${name.replaceAll('_', '-')}`, String(writer.meant(key))]];
   });

@@ -1,4 +1,4 @@
-import { derivedFrom, specBelow, specOf } from '../format/keyPath';
+import { derivedFrom, shardFactors, specBelow, specOf } from '../format/keyPath';
 import { FORMAT, type KeyPath } from '../format/keys';
 import type { KeySpec } from '../format/spec';
 import { type Node, parseTree } from '../format/tree';
@@ -107,12 +107,9 @@ export function effectiveValue(values: LayoutValues, key: KeyPath): FactValue | 
   if (other !== undefined) {
     return effectiveValue(values, other);
   }
-  if (/\.(expt_)?num_weight_shards$/.test(key)) {
-    const factors = [
-      key.replace('num_weight_shards', 'tp'),
-      key.replace('num_weight_shards', 'gtp_remat'),
-    ] as KeyPath[];
-    const [tp, remat] = factors.map((factor) => effectiveValue(values, factor));
+  const factors = shardFactors(key);
+  if (factors) {
+    const [tp, remat] = [factors.tp, factors.remat].map((factor) => effectiveValue(values, factor));
     return typeof tp === 'number' && typeof remat === 'number' ? tp * remat : undefined;
   }
   if (key === 'parallelism.vpp') {

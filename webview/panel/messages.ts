@@ -141,11 +141,11 @@ const isFromPanel = unionBy({
   revealLine: { line: isIndex },
   /** Offer the fixes of a line. */
   fixLine: { line: isIndex },
-  /** Write into the file how the job goes on without these ranks. */
+  /** Write into the file how the job continues without these ranks. */
   writeFailed: { ranks: isFailed },
-  /** Ask how the job goes on without these ranks. */
+  /** Ask how the job can continue without these ranks. */
   askRecoveries: { ranks: isFailed },
-  /** Write into the file how the job goes on without these ranks, in one of the ways that were told. */
+  /** Write one of the listed ways to continue without these ranks into the file. */
   writeRecovery: { way: oneOf<Recovery['way']>('spare-nodes', 'replicas-out'), ranks: isFailed },
   /** Put a text on the clipboard. */
   copy: { text: isString },
